@@ -15,6 +15,7 @@ LC_ALL=C
 export LC_ALL
 
 here=$(cd "$(dirname "$0")" && pwd)
+patches=$here
 provider=$(dirname "$here")/provider
 stamp_name=.tc-batch-applied
 
@@ -30,6 +31,7 @@ only the files of the provider that have changed are copied again, so that
 an incremental build follows.  If it was made from other ones, it is made anew.
 
   --provider=DIR  the sources of the provider (default: provider/ beside here)
+  --patches=DIR   the directory of the series (default: this one)
   --refresh       never make DEST anew: fail if it does not match
   --series        print the series for OVS_SOURCE, fail if there is none
   --list          print the supported versions
@@ -43,7 +45,7 @@ die () {
 }
 
 list_series () {
-    for base in "$here"/*/BASE; do
+    for base in "$patches"/*/BASE; do
         [ -e "$base" ] || continue
         basename "$(dirname "$base")"
     done
@@ -82,18 +84,18 @@ series_for () {
 }
 
 touched_files () {
-    cat "$here/$1"/*.patch | sed -n 's,^--- a/,,p' | sort -u
+    cat "$patches/$1"/*.patch | sed -n 's,^--- a/,,p' | sort -u
 }
 
 # Fails if a file that the series $1 touches is not the pinned one in $2.
 verify_pin () {
     bad=
     touched_files "$1" > "$work/touched"
-    sed -n 's/^sha256 [0-9a-f]*  //p' "$here/$1/BASE" | sort -u > "$work/pins"
+    sed -n 's/^sha256 [0-9a-f]*  //p' "$patches/$1/BASE" | sort -u > "$work/pins"
     if ! cmp -s "$work/touched" "$work/pins"; then
         die "$1/BASE does not list just the files that the patches touch"
     fi
-    sed -n 's/^sha256 //p' "$here/$1/BASE" > "$work/sums"
+    sed -n 's/^sha256 //p' "$patches/$1/BASE" > "$work/sums"
     while read -r sum file; do
         if [ ! -f "$2/$file" ] ||
            [ "$(sha256sum < "$2/$file")" != "$sum  -" ]; then
@@ -102,13 +104,13 @@ verify_pin () {
     done < "$work/sums"
     if [ -n "$bad" ]; then
         die "the source is not the Open vSwitch" \
-            "$(sed -n 's/^version //p' "$here/$1/BASE") that the series $1" \
+            "$(sed -n 's/^version //p' "$patches/$1/BASE") that the series $1" \
             "was made for; different:$bad"
     fi
 }
 
 apply_patches () {
-    for patch in "$here/$1"/*.patch; do
+    for patch in "$patches/$1"/*.patch; do
         if ! patch -d "$2" -p1 --fuzz=0 --forward --batch \
                 --no-backup-if-mismatch -i "$patch" > "$work/out" 2>&1; then
             cat "$work/out" >&2
@@ -124,7 +126,7 @@ apply_patches () {
 # One line that changes whenever the copy must be made anew.
 identity () {
     {
-        cat "$here/$1/BASE" "$here/$1"/*.patch
+        cat "$patches/$1/BASE" "$patches/$1"/*.patch
         if [ -d "$2" ]; then
             (cd "$2" && find . -name .git -prune -o \
                 ! -type d -printf '%P %s %T@ %l\n' | sort)
@@ -181,6 +183,7 @@ action=apply
 refresh_only=no
 while [ $# -gt 0 ]; do
     case $1 in
+    --patches=*) patches=${1#*=} ;;
     --provider=*) provider=${1#*=} ;;
     --refresh) refresh_only=yes ;;
     --series) action=series ;;
@@ -210,7 +213,7 @@ pin)
     version=$(ovs_version "$1")
     # For a series that has no BASE yet, name its directory by the version.
     series=${version%.*}
-    [ -d "$here/$series" ] || die "there is no directory $series"
+    [ -d "$patches/$series" ] || die "there is no directory $series"
     echo "# The files that the patches touch, as they were before."
     echo "version $version"
     touched_files "$series" | while read -r file; do

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The files of the provider.  Open vSwitch's build system includes this file
+# from lib/tc-batch, ours from provider, hence %D% for the directory.  The
+# lists are sorted, one file a line; "make check" fails if one is missing.
+
+include %D%/tcnl/sources.mk
+
+tc_batch_sources = \
+	%D%/tcb-action.h \
+	%D%/tcb-chain-use.c \
+	%D%/tcb-chain-use.h \
+	%D%/tcb-flow-table.c \
+	%D%/tcb-flow-table.h \
+	%D%/tcb-match.h \
+	%D%/tcb-meter.h \
+	%D%/tcb-port.h \
+	%D%/tcb-prio.c \
+	%D%/tcb-prio.h \
+	%D%/tcb-why.h

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The files of libtcnl, for our build and, by way of ../automake.mk, for that
+# of Open vSwitch.  tcnl-probe.c is a program and not listed here.
+
+tcnl_sources = \
+	%D%/ack.c \
+	%D%/batch.c \
+	%D%/buffer.c \
+	%D%/datagram.c \
+	%D%/dump.c \
+	%D%/socket.c \
+	%D%/transport.c
+
+tcnl_headers = \
+	%D%/ack.h \
+	%D%/action.h \
+	%D%/batch.h \
+	%D%/buffer.h \
+	%D%/datagram.h \
+	%D%/dump.h \
+	%D%/filter.h \
+	%D%/flower.h \
+	%D%/pedit.h \
+	%D%/police.h \
+	%D%/probe.h \
+	%D%/qdisc.h \
+	%D%/socket.h \
+	%D%/stats.h \
+	%D%/transport.h

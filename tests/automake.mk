@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A unit test is one file tests/unit/test-NAME.c with a main() that runs
+# cmocka groups, a fuzz target one file tests/fuzz/fuzz-NAME.c with an
+# LLVMFuzzerTestOneInput().  To add one, add a line here; a program that needs
+# more than its own file gets its own _SOURCES.
+
+unit_tests =
+
+fuzz_targets =
+
+script_tests = \
+	%D%/unit/test-apply.sh \
+	%D%/unit/test-run-program.sh \
+	%D%/unit/test-source-rules.sh
+
+# What tests share, above all the scripted kernel.
+fake_sources = \
+	%D%/fake/fake-kernel.c \
+	%D%/fake/fake-kernel.h
+
+# The main() of a fuzz target outside of libFuzzer is in the library too: the
+# linker takes it only for programs that have none of their own.
+check_LIBRARIES += tests/libfake.a
+tests_libfake_a_SOURCES = $(fake_sources) %D%/fuzz/standalone.c
+
+AM_CPPFLAGS += -I$(top_srcdir)/tests
+AM_CFLAGS += $(CMOCKA_CFLAGS)
+LDADD = tests/libfake.a libtcnl-all.la
+
+TESTS += $(script_tests) $(fuzz_targets)
+check_PROGRAMS += $(fuzz_targets)
+if HAVE_CMOCKA
+LDADD += $(CMOCKA_LIBS)
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+endif
+EXTRA_PROGRAMS = $(unit_tests)
+
+# Every test speaks TAP, so that the summary counts cases and not files.
+# Programs run under run-program.sh, which makes a failure out of a crash, a
+# sanitizer's finding or a leak.
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) \
+	$(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+LOG_COMPILER = $(SHELL) $(srcdir)/tests/run-program.sh
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	TOP_SRCDIR='$(abs_top_srcdir)'; export TOP_SRCDIR; \
+	OVS_SOURCE='$(OVS_SOURCE)'; export OVS_SOURCE; \
+	AWK='$(AWK)'; export AWK; \
+	FUZZ_CORPUS='$(abs_top_srcdir)/tests/fuzz/corpus'; \
+	export FUZZ_CORPUS;
+
+# ## Fuzzing.
+
+FUZZ_SECONDS = 60
+FUZZ_WORK = tests/fuzz/work
+
+if ENABLE_FUZZ
+fuzzers = $(addsuffix -libfuzzer,$(fuzz_targets))
+CLEANFILES += $(fuzzers)
+
+$(fuzzers): %-libfuzzer: %.$(OBJEXT) libtcnl-all.la tests/libfake.a
+	$(AM_V_CCLD)$(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
+	  $(AM_CFLAGS) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< \
+	  libtcnl-all.la tests/libfake.a $(MNL_LIBS)
+
+fuzz-run: $(fuzzers)
+	@$(SHELL) $(srcdir)/tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ_WORK) \
+	  $(abs_top_srcdir)/tests/fuzz/corpus $(fuzzers)
+else
+fuzz-run:
+	@echo "make fuzz-run needs configure --enable-fuzz CC=clang" >&2; exit 1
+endif
+
+fuzz-clean:
+	rm -rf $(FUZZ_WORK)
+
+.PHONY: fuzz-run fuzz-clean
