@@ -67,8 +67,8 @@ read_configure_ac () {
 }
 
 ovs_version () {
-    # Read to the end, so that the writer never sees a closed pipe.
-    read_configure_ac "$1" |
+    text=$(read_configure_ac "$1") || exit 1
+    echo "$text" |
         sed -n 's/^AC_INIT(\[*openvswitch\]*, *\[*\([0-9][0-9.]*\).*/\1/p'
 }
 

@@ -170,6 +170,12 @@ files '^tests/(unit/test-[^/]*\.c|fuzz/fuzz-[^/]*\.c|fake/[^/]*\.c|unit/test-.*\
         grep -Eq "^[[:blank:]]+%D%/${want#tests/}( |\$)" tests/automake.mk ||
             echo "tests/automake.mk < ${want#tests/}"
     done >> "$tmp/found"
+files '^tests/fuzz/corpus/' |
+    sed 's,^tests/fuzz/corpus/\([^/]*\)/.*,\1,' | sort -u |
+    while read -r name; do
+        [ -e "tests/fuzz/fuzz-$name.c" ] ||
+            echo "tests/fuzz/corpus/$name has no tests/fuzz/fuzz-$name.c"
+    done >> "$tmp/found"
 # "<" is a file that is there and not listed, ">" the other way round.
 none "$tmp/found"
 end
