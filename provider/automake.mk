@@ -10,11 +10,25 @@ tc_batch_sources = \
 	%D%/tcb-action.h \
 	%D%/tcb-chain-use.c \
 	%D%/tcb-chain-use.h \
+	%D%/tcb-finish.c \
 	%D%/tcb-flow-table.c \
 	%D%/tcb-flow-table.h \
+	%D%/tcb-match.c \
 	%D%/tcb-match.h \
 	%D%/tcb-meter.h \
+	%D%/tcb-offload.h \
+	%D%/tcb-operate.c \
+	%D%/tcb-operate.h \
+	%D%/tcb-plan.c \
+	%D%/tcb-plan.h \
 	%D%/tcb-port.h \
 	%D%/tcb-prio.c \
 	%D%/tcb-prio.h \
-	%D%/tcb-why.h
+	%D%/tcb-rewrite.c \
+	%D%/tcb-rewrite.h \
+	%D%/tcb-run.c \
+	%D%/tcb-run.h \
+	%D%/tcb-why.c \
+	%D%/tcb-why.h \
+	%D%/tcb-worker.c \
+	%D%/tcb-worker.h

@@ -5,7 +5,10 @@
 # LLVMFuzzerTestOneInput().  To add one, add a line here; a program that needs
 # more than its own file gets its own _SOURCES.
 
-unit_tests =
+unit_tests = \
+	%D%/unit/test-ack \
+	%D%/unit/test-batch \
+	%D%/unit/test-buffer
 
 fuzz_targets =
 

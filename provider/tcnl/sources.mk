@@ -9,12 +9,16 @@ tcnl_sources = \
 	%D%/buffer.c \
 	%D%/datagram.c \
 	%D%/dump.c \
+	%D%/flower.c \
+	%D%/pedit.c \
 	%D%/socket.c \
+	%D%/stats.c \
 	%D%/transport.c
 
 tcnl_headers = \
 	%D%/ack.h \
 	%D%/action.h \
+	%D%/attr.h \
 	%D%/batch.h \
 	%D%/buffer.h \
 	%D%/datagram.h \
