@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <config.h>
+
+#include "tcb-action.h"
+
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <linux/pkt_cls.h>
+#include <linux/tc_act/tc_csum.h>
+#include <linux/tc_act/tc_mirred.h>
+#include <linux/tc_act/tc_vlan.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "dpif-offload-provider.h"
+#include "flow.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "packets.h"
+#include "tcb-match.h"
+#include "tcnl/ack.h"
+#include "tcb-meter.h"
+#include "tcb-port.h"
+#include "tcb-rewrite.h"
+#include "util.h"
+
+/* OVS actions in one flow, as many as OVS's own tc provider takes, so that a
+ * flow is offloaded with both or with none. */
+#define TCB_MAX_OVS_ACTIONS 16
+
+/* A translation under way. */
+struct tcb_translation {
+    const struct tcb_offload *offload;
+    const struct match *match;
+    struct tcnl_flower *flower;
+    struct tcnl_actions *tc;
+    struct tcb_action_uses *uses;
+    struct tcb_refusal *why;
+
+    bool last;                  /* This is the last OVS action. */
+    uint32_t csum;              /* TCA_CSUM_UPDATE_FLAG_* of the rewrites
+                                 * since the last csum. */
+};
+
+/* What a checksum covers, by IP protocol, and so what a rewrite has to bring
+ * up to date.  Protocols without a row cannot be rewritten, for their checksum
+ * may cover the rewritten header. */
+static const struct tcb_l4_csum {
+    uint8_t ip_proto;
+    uint32_t update;            /* 0: no checksum over the IP addresses. */
+} l4_csums[] = {
+    { IPPROTO_TCP, TCA_CSUM_UPDATE_FLAG_TCP },
+    { IPPROTO_UDP, TCA_CSUM_UPDATE_FLAG_UDP },
+    { IPPROTO_UDPLITE, TCA_CSUM_UPDATE_FLAG_UDPLITE },
+    { IPPROTO_ICMPV6, TCA_CSUM_UPDATE_FLAG_ICMP },
+    { IPPROTO_ICMP, 0 },
+    { IPPROTO_IGMP, 0 },
+    { IPPROTO_SCTP, 0 },
+    { IPPROTO_IPIP, 0 },
+    { IPPROTO_GRE, 0 },
+};
+
+static int
+refuse_limit(struct tcb_translation *t, const char *what)
+{
+    tcb_refuse(t->why, TCB_CAUSE_LIMIT, "%s", what);
+    return EOPNOTSUPP;
+}
+
+/* The verdict of an action that only does something to the packet.  At the
+ * end of a list nobody wants the packet any more. */
+static uint32_t
+verdict_of(const struct tcb_translation *t)
+{
+    return t->last ? TC_ACT_SHOT : TC_ACT_PIPE;
+}
+
+/* Appends an action.  Returns NULL, with the refusal filled in, if the list is
+ * full. */
+static struct tcnl_action *
+add_action(struct tcb_translation *t, enum tcnl_action_kind kind,
+           uint32_t verdict, bool no_percpu)
+{
+    struct tcnl_action *a = tcnl_actions_add(t->tc, kind, verdict);
+
+    if (!a) {
+        refuse_limit(t, "TC actions");
+        return NULL;
+    }
+    a->cookie = false;
+    a->no_percpu = no_percpu;
+    return a;
+}
+
+/* Ends a run of rewrites: one csum for all of them. */
+static int
+put_csum(struct tcb_translation *t, uint32_t verdict)
+{
+    if (t->csum) {
+        struct tcnl_action *a = add_action(t, TCNL_ACT_CSUM, verdict, true);
+
+        if (!a) {
+            return EOPNOTSUPP;
+        }
+        a->csum.update_flags = t->csum;
+        t->csum = 0;
+    }
+    return 0;
+}
+
+static int
+put_gact(struct tcb_translation *t, uint32_t verdict, bool no_percpu)
+{
+    struct tcnl_action *a = add_action(t, TCNL_ACT_GACT, verdict, no_percpu);
+
+    if (!a) {
+        return EOPNOTSUPP;
+    }
+    a->cookie = true;
+    return 0;
+}
+
+static int
+translate_output(struct tcb_translation *t, const struct nlattr *nla)
+{
+    odp_port_t port_no = nl_attr_get_odp_port(nla);
+    const struct tcb_port *port = tcb_port_find(t->offload, port_no);
+    struct tcnl_action *a;
+
+    if (!port || tcb_port_state(port) != TCB_PORT_READY) {
+        tcb_refuse(t->why, TCB_CAUSE_OUT_PORT, "%"PRIu32, port_no);
+        return EOPNOTSUPP;
+    }
+
+    if (port->internal) {
+        /* The stack drops what it receives for another host. */
+        a = add_action(t, TCNL_ACT_SKBEDIT, TC_ACT_PIPE, false);
+        if (!a) {
+            return EOPNOTSUPP;
+        }
+        a->skbedit.ptype = PACKET_HOST;
+    }
+
+    a = add_action(t, TCNL_ACT_MIRRED, t->last ? TC_ACT_STOLEN : TC_ACT_PIPE,
+                   true);
+    if (!a) {
+        return EOPNOTSUPP;
+    }
+    a->cookie = true;
+    a->mirred.ifindex = port->up.ifindex;
+    a->mirred.eaction = (port->internal
+                         ? t->last ? TCA_INGRESS_REDIR : TCA_INGRESS_MIRROR
+                         : t->last ? TCA_EGRESS_REDIR : TCA_EGRESS_MIRROR);
+    return 0;
+}
+
+static int
+translate_push_vlan(struct tcb_translation *t, const struct nlattr *nla)
+{
+    const struct ovs_action_push_vlan *push
+        = nl_attr_get_unspec(nla, sizeof *push);
+    struct tcnl_action *a = add_action(t, TCNL_ACT_VLAN, verdict_of(t), true);
+
+    if (!a) {
+        return EOPNOTSUPP;
+    }
+    a->vlan.op = TCA_VLAN_ACT_PUSH;
+    a->vlan.tpid = push->vlan_tpid;
+    a->vlan.vid = vlan_tci_to_vid(push->vlan_tci);
+    a->vlan.prio = vlan_tci_to_pcp(push->vlan_tci);
+    return 0;
+}
+
+static int
+translate_pop_vlan(struct tcb_translation *t,
+                   const struct nlattr *nla OVS_UNUSED)
+{
+    struct tcnl_action *a = add_action(t, TCNL_ACT_VLAN, verdict_of(t), true);
+
+    if (!a) {
+        return EOPNOTSUPP;
+    }
+    a->vlan.op = TCA_VLAN_ACT_POP;
+    return 0;
+}
+
+/* The flow's IP protocol, 0 if there is none that could be matched. */
+static uint8_t
+flow_ip_proto(const struct match *match)
+{
+    return is_ip_any(&match->flow) ? match->flow.nw_proto : 0;
+}
+
+static const struct tcb_l4_csum *
+find_l4_csum(uint8_t ip_proto)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(l4_csums); i++) {
+        if (l4_csums[i].ip_proto == ip_proto) {
+            return &l4_csums[i];
+        }
+    }
+    return NULL;
+}
+
+static bool
+matches_fragments(const struct tcnl_flower *flower)
+{
+    return (tcnl_flower_has(flower, TCNL_KEY_FLAGS)
+            && flower->key.flags & htonl(TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT));
+}
+
+/* Notes the checksums that a rewrite of 'layer' invalidates.  Which one L4 has
+ * is only known with an exact IP protocol, so the filter gets one.  An L4
+ * checksum covers the whole packet and cannot be computed over a fragment. */
+static int
+note_csum(struct tcb_translation *t, enum tcb_rewrite_layer layer)
+{
+    uint8_t ip_proto = flow_ip_proto(t->match);
+    const struct tcb_l4_csum *l4;
+
+    if (layer == TCB_LAYER_ETH) {
+        return 0;
+    }
+
+    l4 = find_l4_csum(ip_proto);
+    if (!l4) {
+        tcb_refuse(t->why, TCB_CAUSE_ACTION,
+                   "set of IP headers with protocol %"PRIu8, ip_proto);
+        return EOPNOTSUPP;
+    }
+    if (l4->update && matches_fragments(t->flower)) {
+        tcb_refuse(t->why, TCB_CAUSE_ACTION, "set of headers of fragments");
+        return EOPNOTSUPP;
+    }
+
+    t->csum |= l4->update;
+    if (layer == TCB_LAYER_IPV4) {
+        t->csum |= TCA_CSUM_UPDATE_FLAG_IPV4HDR;
+    }
+    tcnl_flower_set(t->flower, TCNL_KEY_IP_PROTO, &ip_proto, NULL);
+    return 0;
+}
+
+/* One pedit per set action; csum follows when the run of them ends. */
+static int
+translate_rewrite(struct tcb_translation *t, const struct nlattr *nla,
+                  bool masked)
+{
+    struct tcnl_actions *tc = t->tc;
+    unsigned int left = ARRAY_SIZE(tc->pedit_keys) - tc->n_pedit_keys;
+    struct tcnl_rewrites rewrites;
+    enum tcb_rewrite_layer layer;
+    struct tcnl_action *a;
+    unsigned int n;
+    int error;
+
+    error = tcb_rewrite_from_set(nl_attr_get(nla), masked, &rewrites, &layer,
+                                 t->why);
+    if (!error) {
+        error = note_csum(t, layer);
+    }
+    if (error) {
+        return error;
+    }
+
+    n = tcnl_pedit_from_rewrites(&rewrites, &tc->pedit_keys[tc->n_pedit_keys],
+                                 MIN(left, TCNL_MAX_PEDIT_KEYS));
+    if (!n) {
+        return refuse_limit(t, "pedit keys");
+    }
+    a = add_action(t, TCNL_ACT_PEDIT, t->csum ? TC_ACT_PIPE : verdict_of(t),
+                   false);
+    if (!a) {
+        return EOPNOTSUPP;
+    }
+    a->pedit.first = tc->n_pedit_keys;
+    a->pedit.n = n;
+    tc->n_pedit_keys += n;
+    return t->last ? put_csum(t, verdict_of(t)) : 0;
+}
+
+static int
+translate_set(struct tcb_translation *t, const struct nlattr *nla)
+{
+    return translate_rewrite(t, nla, false);
+}
+
+static int
+translate_set_masked(struct tcb_translation *t, const struct nlattr *nla)
+{
+    return translate_rewrite(t, nla, true);
+}
+
+/* The datapath recirculates a copy if more actions follow; a goto in TC ends
+ * the list. */
+static int
+translate_recirc(struct tcb_translation *t, const struct nlattr *nla)
+{
+    uint32_t recirc_id = nl_attr_get_u32(nla);
+
+    if (!t->last) {
+        tcb_refuse(t->why, TCB_CAUSE_ACTION, "recirc with more to follow");
+        return EOPNOTSUPP;
+    }
+    if (!recirc_id || recirc_id > TCB_MAX_CHAIN) {
+        tcb_refuse(t->why, TCB_CAUSE_RECIRC,
+                   "recirc_id %#"PRIx32" is not a chain", recirc_id);
+        return EOPNOTSUPP;
+    }
+    t->uses->goto_chain = recirc_id;
+    return put_gact(t, TC_ACT_GOTO_CHAIN | recirc_id, false);
+}
+
+static int
+translate_drop(struct tcb_translation *t, const struct nlattr *nla OVS_UNUSED)
+{
+    return put_gact(t, TC_ACT_SHOT, false);
+}
+
+static int
+note_police(struct tcb_translation *t, uint32_t police)
+{
+    struct tcb_action_uses *uses = t->uses;
+
+    for (size_t i = 0; i < uses->n_meters; i++) {
+        if (uses->police[i] == police) {
+            return 0;
+        }
+    }
+    if (uses->n_meters >= TCB_MAX_FLOW_METERS) {
+        return refuse_limit(t, "meters");
+    }
+    uses->police[uses->n_meters++] = police;
+    return 0;
+}
+
+static int
+translate_meter(struct tcb_translation *t, const struct nlattr *nla)
+{
+    uint32_t meter_id = nl_attr_get_u32(nla);
+    struct tcnl_action *a;
+    uint32_t police;
+    int error;
+
+    if (!tcb_meter_to_police(t->offload, meter_id, &police)) {
+        tcb_refuse(t->why, TCB_CAUSE_METER, "%"PRIu32, meter_id);
+        return EOPNOTSUPP;
+    }
+    error = note_police(t, police);
+    if (error) {
+        return error;
+    }
+    a = add_action(t, TCNL_ACT_POLICE, verdict_of(t), false);
+    if (!a) {
+        return EOPNOTSUPP;
+    }
+    a->police.index = police;
+    return 0;
+}
+
+/* Every OVS action, with its name as in textual flows.  Those without a
+ * function are refused. */
+static const struct {
+    const char *name;
+    int (*translate)(struct tcb_translation *, const struct nlattr *);
+} ovs_actions[] = {
+    [OVS_ACTION_ATTR_OUTPUT] = { "output", translate_output },
+    [OVS_ACTION_ATTR_USERSPACE] = { "userspace", NULL },
+    [OVS_ACTION_ATTR_SET] = { "set", translate_set },
+    [OVS_ACTION_ATTR_PUSH_VLAN] = { "push_vlan", translate_push_vlan },
+    [OVS_ACTION_ATTR_POP_VLAN] = { "pop_vlan", translate_pop_vlan },
+    [OVS_ACTION_ATTR_SAMPLE] = { "sample", NULL },
+    [OVS_ACTION_ATTR_RECIRC] = { "recirc", translate_recirc },
+    [OVS_ACTION_ATTR_HASH] = { "hash", NULL },
+    [OVS_ACTION_ATTR_PUSH_MPLS] = { "push_mpls", NULL },
+    [OVS_ACTION_ATTR_POP_MPLS] = { "pop_mpls", NULL },
+    [OVS_ACTION_ATTR_SET_MASKED] = { "set", translate_set_masked },
+    [OVS_ACTION_ATTR_CT] = { "ct", NULL },
+    [OVS_ACTION_ATTR_TRUNC] = { "trunc", NULL },
+    [OVS_ACTION_ATTR_PUSH_ETH] = { "push_eth", NULL },
+    [OVS_ACTION_ATTR_POP_ETH] = { "pop_eth", NULL },
+    [OVS_ACTION_ATTR_CT_CLEAR] = { "ct_clear", NULL },
+    [OVS_ACTION_ATTR_PUSH_NSH] = { "push_nsh", NULL },
+    [OVS_ACTION_ATTR_POP_NSH] = { "pop_nsh", NULL },
+    [OVS_ACTION_ATTR_METER] = { "meter", translate_meter },
+    [OVS_ACTION_ATTR_CLONE] = { "clone", NULL },
+    [OVS_ACTION_ATTR_CHECK_PKT_LEN] = { "check_pkt_len", NULL },
+    [OVS_ACTION_ATTR_ADD_MPLS] = { "add_mpls", NULL },
+    [OVS_ACTION_ATTR_DEC_TTL] = { "dec_ttl", NULL },
+    [OVS_ACTION_ATTR_DROP] = { "drop", translate_drop },
+    [OVS_ACTION_ATTR_PSAMPLE] = { "psample", NULL },
+    [OVS_ACTION_ATTR_TUNNEL_PUSH] = { "tnl_push", NULL },
+    [OVS_ACTION_ATTR_TUNNEL_POP] = { "tnl_pop", NULL },
+    [OVS_ACTION_ATTR_LB_OUTPUT] = { "lb_output", NULL },
+};
+
+static int
+refuse_action(struct tcb_translation *t, uint16_t type)
+{
+    if (type < ARRAY_SIZE(ovs_actions) && ovs_actions[type].name) {
+        tcb_refuse(t->why, TCB_CAUSE_ACTION, "%s", ovs_actions[type].name);
+    } else {
+        tcb_refuse(t->why, TCB_CAUSE_ACTION, "action %"PRIu16, type);
+    }
+    return EOPNOTSUPP;
+}
+
+static int
+translate_action(struct tcb_translation *t, const struct nlattr *nla)
+{
+    uint16_t type = nl_attr_type(nla);
+    bool rewrites = (type == OVS_ACTION_ATTR_SET
+                     || type == OVS_ACTION_ATTR_SET_MASKED);
+
+    if (type >= ARRAY_SIZE(ovs_actions) || !ovs_actions[type].translate) {
+        return refuse_action(t, type);
+    }
+    if (!rewrites && put_csum(t, TC_ACT_PIPE)) {
+        return EOPNOTSUPP;
+    }
+    return ovs_actions[type].translate(t, nla);
+}
+
+/* A police found by its index keeps the verdict it was made with, so a list
+ * that ends in one, or in nothing, needs a drop of its own. */
+static int
+put_final_drop(struct tcb_translation *t)
+{
+    const struct tcnl_actions *tc = t->tc;
+
+    return (!tc->n || tc->a[tc->n - 1].kind == TCNL_ACT_POLICE
+            ? put_gact(t, TC_ACT_SHOT, true) : 0);
+}
+
+/* A dump knows a filter by its cookie.  A list without an output, goto or drop
+ * has it on the last action that is the filter's own. */
+static void
+ensure_cookie(struct tcnl_actions *tc)
+{
+    for (size_t i = 0; i < tc->n; i++) {
+        if (tc->a[i].cookie) {
+            return;
+        }
+    }
+    for (size_t i = tc->n; i-- > 0; ) {
+        if (tc->a[i].kind != TCNL_ACT_POLICE) {
+            tc->a[i].cookie = true;
+            return;
+        }
+    }
+}
+
+static int
+translate_actions(struct tcb_translation *t, const struct nlattr *actions,
+                  size_t actions_len)
+{
+    const struct nlattr *nla;
+    size_t left, n = 0;
+
+    NL_ATTR_FOR_EACH (nla, left, actions, actions_len) {
+        int error;
+
+        if (n++ >= TCB_MAX_OVS_ACTIONS) {
+            return refuse_limit(t, "actions");
+        }
+        t->last = nl_attr_len_pad(nla, left) >= left;
+        error = translate_action(t, nla);
+        if (error) {
+            return error;
+        }
+    }
+    return put_final_drop(t);
+}
+
+int
+tcb_actions_to_tc(const struct tcb_offload *offload,
+                  const struct nlattr *actions, size_t actions_len,
+                  const struct match *match, struct tcnl_flower *flower,
+                  struct tcnl_actions *tc, struct tcb_action_uses *uses,
+                  struct tcb_refusal *why)
+{
+    struct tcb_translation t = {
+        .offload = offload,
+        .match = match,
+        .flower = flower,
+        .tc = tc,
+        .uses = uses,
+        .why = why,
+    };
+    int error;
+
+    tcnl_actions_init(tc);
+    uses->goto_chain = 0;
+    uses->n_meters = 0;
+    error = translate_actions(&t, actions, actions_len);
+    if (!error) {
+        ensure_cookie(tc);
+    }
+    return error;
+}

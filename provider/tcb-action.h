@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TCB_ACTION_H
+#define TCB_ACTION_H 1
+
+/* OVS datapath actions to TC actions and back.
+ *
+ * One OVS action may become several TC actions: output to an internal port is
+ * skbedit (packet type host) and mirred to its ingress; header rewrites are
+ * one pedit and, where a checksum covers them, one csum. */
+
+#include "openvswitch/match.h"
+#include "openvswitch/ofpbuf.h"
+#include "tcb-why.h"
+#include "tcnl/action.h"
+#include "tcnl/flower.h"
+
+struct tcb_offload;
+
+/* At most this many meters and goto actions are counted per flow. */
+#define TCB_MAX_FLOW_METERS 4
+
+/* What a flow's actions refer to beyond the filter itself. */
+struct tcb_action_uses {
+    uint32_t goto_chain;        /* 0: none. */
+    uint8_t n_meters;
+    uint32_t police[TCB_MAX_FLOW_METERS];   /* Police indexes. */
+};
+
+/* Translates 'actions_len' bytes of OVS_ACTION_ATTR_* at 'actions' for a flow
+ * that matches 'flower' into 'tc'.  A rewrite of fields under a checksum needs
+ * an exact IP protocol: it is added to 'flower' from 'match' (a copy of the
+ * flow's match before tcb_match_to_flower() consumed it) if missing there.
+ * Returns 0, or EOPNOTSUPP with the reason in 'why'.  Thread-safe; looks up
+ * ports and meters under RCU. */
+int tcb_actions_to_tc(const struct tcb_offload *,
+                      const struct nlattr *actions, size_t actions_len,
+                      const struct match *match, struct tcnl_flower *flower,
+                      struct tcnl_actions *tc, struct tcb_action_uses *,
+                      struct tcb_refusal *why);
+
+/* The way back: appends OVS_ACTION_ATTR_* to 'out', which must be able to
+ * grow.  Returns 0 or EOPNOTSUPP (not made by us). */
+int tcb_actions_from_tc(const struct tcb_offload *,
+                        const struct tcnl_actions *tc, struct ofpbuf *out);
+
+#endif /* tcb-action.h */
