@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include "attr.h"
+
+static struct tcmsg
+hook_header(const struct tcnl_filter_id *id)
+{
+    struct tcmsg tcm = {
+        .tcm_family = AF_UNSPEC,
+        .tcm_ifindex = id->block ? (int) TCM_IFINDEX_MAGIC_BLOCK
+                                 : id->ifindex,
+        .tcm_parent = id->block ? id->block : id->parent,
+    };
+
+    return tcm;
+}
+
+/* Opens a message about one filter, up to its kind. */
+static void
+begin(struct tcnl_buffer *b, uint16_t type, uint16_t nl_flags,
+      const struct tcnl_filter_id *id)
+{
+    struct tcmsg tcm = hook_header(id);
+
+    tcm.tcm_handle = id->handle;
+    tcm.tcm_info = TC_H_MAKE((uint32_t) id->prio << 16, id->proto);
+    tcnl_msg_begin(b, type, NLM_F_REQUEST | nl_flags, &tcm, sizeof tcm);
+    if (id->chain) {
+        tcnl_put_u32(b, TCA_CHAIN, id->chain);
+    }
+    tcnl_put_string(b, TCA_KIND, "flower");
+}
+
+int
+tcnl_filter_put_new(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
+                    const struct tcnl_flower *flower,
+                    const struct tcnl_actions *actions, uint16_t nl_flags)
+{
+    size_t options;
+
+    if (!tcnl_flower_is_complete(flower)) {
+        return EINVAL;
+    }
+    begin(b, RTM_NEWTFILTER, nl_flags, id);
+    options = tcnl_nest_begin(b, TCA_OPTIONS);
+    tcnl_flower_put(b, flower);
+    tcnl_actions_put(b, TCA_FLOWER_ACT, actions);
+    tcnl_nest_end(b, options);
+    return tcnl_msg_end(b, NULL);
+}
+
+int
+tcnl_filter_put_del(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
+                    uint16_t nl_flags)
+{
+    /* Handle 0 would delete the whole prio. */
+    if (!id->handle || !id->prio) {
+        return EINVAL;
+    }
+    begin(b, RTM_DELTFILTER, nl_flags, id);
+    return tcnl_msg_end(b, NULL);
+}
+
+int
+tcnl_filter_put_get(struct tcnl_buffer *b, const struct tcnl_filter_id *id)
+{
+    begin(b, RTM_GETTFILTER, 0, id);
+    return tcnl_msg_end(b, NULL);
+}
+
+int
+tcnl_filter_put_dump(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
+                     bool one_chain, bool terse)
+{
+    struct tcmsg tcm = hook_header(id);
+
+    tcnl_msg_begin(b, RTM_GETTFILTER, NLM_F_REQUEST | NLM_F_DUMP, &tcm,
+                   sizeof tcm);
+    if (one_chain) {
+        tcnl_put_u32(b, TCA_CHAIN, id->chain);
+    }
+    if (terse) {
+        static const struct nla_bitfield32 flags = {
+            TCA_DUMP_FLAGS_TERSE, TCA_DUMP_FLAGS_TERSE
+        };
+
+        tcnl_put(b, TCA_DUMP_FLAGS, &flags, sizeof flags);
+    }
+    return tcnl_msg_end(b, NULL);
+}
+
+int
+tcnl_chain_put_flush(struct tcnl_buffer *b, const struct tcnl_filter_id *id)
+{
+    struct tcmsg tcm = hook_header(id);
+
+    /* Prio 0 means all; the kernel then wants no kind. */
+    tcnl_msg_begin(b, RTM_DELTFILTER, NLM_F_REQUEST, &tcm, sizeof tcm);
+    tcnl_put_u32(b, TCA_CHAIN, id->chain);
+    return tcnl_msg_end(b, NULL);
+}
+
+/* ## Decoding. */
+
+static bool
+is_filter_message(const struct nlmsghdr *nlh)
+{
+    return nlh->nlmsg_len >= NLMSG_LENGTH(sizeof(struct tcmsg))
+           && (nlh->nlmsg_type == RTM_NEWTFILTER
+               || nlh->nlmsg_type == RTM_DELTFILTER
+               || nlh->nlmsg_type == RTM_GETTFILTER);
+}
+
+static void
+read_id(const struct tcmsg *tcm, struct tcnl_filter_id *id)
+{
+    bool block = tcm->tcm_ifindex == (int) TCM_IFINDEX_MAGIC_BLOCK;
+
+    id->ifindex = block ? 0 : tcm->tcm_ifindex;
+    id->block = block ? tcm->tcm_parent : 0;
+    id->parent = block ? 0 : tcm->tcm_parent;
+    id->chain = 0;
+    id->handle = tcm->tcm_handle;
+    id->prio = (uint16_t) (tcm->tcm_info >> 16);
+    id->proto = (uint16_t) tcm->tcm_info;
+}
+
+static bool
+read_attrs(const struct nlmsghdr *nlh, struct tcnl_filter_info *info)
+{
+    struct tcnl_attrs it = tcnl_attrs_message(nlh, sizeof(struct tcmsg));
+    const struct nlattr *a;
+
+    while ((a = tcnl_attrs_next(&it))) {
+        switch (tcnl_attr_type(a)) {
+        case TCA_KIND:
+            info->is_flower = tcnl_attr_is_string(a, "flower");
+            break;
+        case TCA_OPTIONS:
+            info->options = a;
+            break;
+        case TCA_CHAIN:
+            if (!tcnl_attr_get(a, &info->id.chain, sizeof info->id.chain)) {
+                return false;
+            }
+            break;
+        }
+    }
+    return tcnl_attrs_ok(&it);
+}
+
+/* A full form has at least TCA_FLOWER_IN_HW_COUNT besides the two attributes
+ * of the terse one. */
+static bool
+read_options(struct tcnl_filter_info *info)
+{
+    struct tcnl_attrs it = tcnl_attrs_nested(info->options);
+    const struct nlattr *a;
+
+    while ((a = tcnl_attrs_next(&it))) {
+        switch (tcnl_attr_type(a)) {
+        case TCA_FLOWER_FLAGS:
+            if (!tcnl_attr_get(a, &info->cls_flags, sizeof info->cls_flags)) {
+                return false;
+            }
+            break;
+        case TCA_FLOWER_ACT:
+            info->acts = a;
+            break;
+        default:
+            info->has_keys = true;
+            break;
+        }
+    }
+    return tcnl_attrs_ok(&it);
+}
+
+int
+tcnl_filter_parse(const struct nlmsghdr *nlh, struct tcnl_filter_info *info)
+{
+    if (!is_filter_message(nlh)) {
+        return EBADMSG;
+    }
+    info->is_flower = false;
+    info->has_keys = false;
+    info->cls_flags = 0;
+    info->options = NULL;
+    info->acts = NULL;
+    read_id(NLMSG_DATA(nlh), &info->id);
+    if (!read_attrs(nlh, info)
+        || (info->is_flower && info->options && !read_options(info))) {
+        return EBADMSG;
+    }
+    info->is_header = !info->id.handle && !info->options;
+    return 0;
+}
+
+int
+tcnl_filter_parse_flower(const struct tcnl_filter_info *info,
+                         struct tcnl_flower *flower)
+{
+    int error;
+
+    if (!info->is_flower || !info->has_keys) {
+        return EOPNOTSUPP;
+    }
+    error = tcnl_flower_parse(info->options, flower);
+    return error ? error : tcnl_flower_set_protocol(flower, info->id.proto);
+}

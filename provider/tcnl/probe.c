@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <arpa/inet.h>
+#include <linux/pkt_cls.h>
+#include <linux/rtnetlink.h>
+#include "batch.h"
+#include "dump.h"
+#include "filter.h"
+#include "police.h"
+
+#define PROBE_PRIO 65535
+#define PROBE_PROTO 0x88b5      /* ETH_P_LOCAL_EXP: IEEE 802, experimental. */
+#define PROBE_POLICE 0x2fffffffu
+
+/* Handles that no kernel would choose by itself. */
+enum { FIRST_HANDLE = 0x7f000001, N_HANDLES = 2 };
+
+struct probe {
+    struct tcnl_transport *transport;
+    struct tcnl_abilities *able;
+    struct tcnl_error *error;
+    struct tcnl_filter_id id;
+    struct tcnl_flower flower;
+    struct tcnl_actions actions;
+};
+
+/* ## One request of each kind. */
+
+static int
+build_add(struct tcnl_buffer *b, const void *probe_)
+{
+    const struct probe *p = probe_;
+
+    return tcnl_filter_put_new(b, &p->id, &p->flower, &p->actions,
+                               NLM_F_CREATE | NLM_F_EXCL);
+}
+
+static int
+build_del(struct tcnl_buffer *b, const void *probe_)
+{
+    const struct probe *p = probe_;
+
+    return tcnl_filter_put_del(b, &p->id, 0);
+}
+
+static int
+build_get(struct tcnl_buffer *b, const void *probe_)
+{
+    const struct probe *p = probe_;
+
+    return tcnl_filter_put_get(b, &p->id);
+}
+
+/* A dump of our prio only: the hook may have any number of other filters. */
+static int
+build_dump(struct tcnl_buffer *b, const void *probe_)
+{
+    const struct probe *p = probe_;
+    static const struct nla_bitfield32 flags = {
+        TCA_DUMP_FLAGS_TERSE, TCA_DUMP_FLAGS_TERSE
+    };
+    struct tcmsg tcm = {
+        .tcm_ifindex = p->id.ifindex,
+        .tcm_parent = p->id.parent,
+        .tcm_info = (uint32_t) p->id.prio << 16 | p->id.proto,
+    };
+
+    tcnl_msg_begin(b, RTM_GETTFILTER, NLM_F_REQUEST | NLM_F_DUMP, &tcm,
+                   sizeof tcm);
+    tcnl_put(b, TCA_DUMP_FLAGS, &flags, sizeof flags);
+    return tcnl_msg_end(b, NULL);
+}
+
+static int
+build_police(struct tcnl_buffer *b, const void *aux)
+{
+    static const struct tcnl_police police = {
+        .index = PROBE_POLICE,
+        .pkt_rate = 1000,
+        .pkt_burst = 1000,
+        .cls_flags = TCA_CLS_FLAGS_SKIP_HW,
+    };
+
+    (void) aux;
+    return tcnl_police_put_new(b, &police, false);
+}
+
+static int
+build_police_get(struct tcnl_buffer *b, const void *aux)
+{
+    (void) aux;
+    return tcnl_police_put_get(b, PROBE_POLICE);
+}
+
+static int
+build_police_del(struct tcnl_buffer *b, const void *aux)
+{
+    (void) aux;
+    return tcnl_police_put_del(b, PROBE_POLICE, 0);
+}
+
+/* ## The filters.
+ *
+ * Two filters of one prio with different masks: their second can be added only
+ * if the kernel has several masks per prio.  It also tries the flag against
+ * per-CPU counters.  They match next to nothing, and what they match goes on
+ * to the next filter. */
+
+static void
+make_filter(struct probe *p, unsigned int n)
+{
+    static const uint8_t mac[6] = { 0x02 };
+    uint16_t proto = htons(PROBE_PROTO);
+    struct tcnl_action *a;
+
+    tcnl_flower_init(&p->flower);
+    p->flower.cls_flags = TCA_CLS_FLAGS_SKIP_HW;
+    tcnl_flower_set(&p->flower, TCNL_KEY_ETH_TYPE, &proto, NULL);
+    tcnl_flower_set(&p->flower, n ? TCNL_KEY_ETH_SRC : TCNL_KEY_ETH_DST, mac,
+                    NULL);
+    tcnl_actions_init(&p->actions);
+    a = tcnl_actions_add(&p->actions, TCNL_ACT_GACT, (uint32_t) TC_ACT_UNSPEC);
+    a->no_percpu = n > 0;
+    p->id.handle = FIRST_HANDLE + n;
+}
+
+static int
+add(struct probe *p, unsigned int n, struct tcnl_error *error)
+{
+    make_filter(p, n);
+    return tcnl_transact(p->transport, build_add, p, NULL, NULL, error);
+}
+
+static void
+delete_all(struct probe *p)
+{
+    for (unsigned int n = 0; n < N_HANDLES; n++) {
+        p->id.handle = FIRST_HANDLE + n;
+        tcnl_transact(p->transport, build_del, p, NULL, NULL, NULL);
+    }
+}
+
+/* ## What can be seen of them. */
+
+static void
+dump_cb(void *probe_, const struct nlmsghdr *nlh)
+{
+    struct probe *p = probe_;
+    struct tcnl_filter_info info;
+
+    if (!tcnl_filter_parse(nlh, &info) && info.id.handle == FIRST_HANDLE
+        && info.id.prio == PROBE_PRIO) {
+        p->able->own_handles = true;
+        p->able->terse_dump = info.acts && !info.has_keys;
+    }
+}
+
+static void
+get_cb(void *probe_, unsigned int slot, const struct nlmsghdr *nlh)
+{
+    struct probe *p = probe_;
+    struct tcnl_filter_info info;
+    struct tcnl_actions actions;
+
+    (void) slot;
+    p->able->no_percpu_stats
+        = !tcnl_filter_parse(nlh, &info) && info.acts
+          && !tcnl_actions_parse(info.acts, &actions)
+          && actions.n && actions.a[0].no_percpu;
+}
+
+/* A kernel without TCA_DUMP_FLAGS gives the full form, one that knows the
+ * attribute but not the bit refuses. */
+static void
+probe_dump(struct probe *p)
+{
+    tcnl_dump_all(p->transport, build_dump, p, dump_cb, p, NULL);
+}
+
+static void
+probe_second(struct probe *p)
+{
+    if (add(p, 1, NULL)) {
+        return;
+    }
+    p->able->multi_mask = true;
+    tcnl_transact(p->transport, build_get, p, get_cb, p, NULL);
+}
+
+/* The handle is taken: a sure error, with a text wherever there are any. */
+static void
+probe_text(struct probe *p)
+{
+    struct tcnl_error error;
+
+    p->able->ext_ack = add(p, 0, &error) && error.text[0];
+}
+
+/* ## Police. */
+
+static void
+police_info_cb(void *probe_, const struct tcnl_police_info *info)
+{
+    struct probe *p = probe_;
+
+    p->able->police_pkts = info->police.index == PROBE_POLICE
+                           && info->police.pkt_rate == 1000;
+}
+
+static void
+police_get_cb(void *probe_, unsigned int slot, const struct nlmsghdr *nlh)
+{
+    (void) slot;
+    tcnl_police_parse(nlh, police_info_cb, probe_);
+}
+
+/* A kernel without packet rates takes the police and drops the attribute, so
+ * what counts is what comes back. */
+static void
+probe_police(struct probe *p)
+{
+    tcnl_transact(p->transport, build_police_del, NULL, NULL, NULL, NULL);
+    if (!tcnl_transact(p->transport, build_police, NULL, NULL, NULL, NULL)) {
+        tcnl_transact(p->transport, build_police_get, NULL, police_get_cb, p,
+                      NULL);
+        tcnl_transact(p->transport, build_police_del, NULL, NULL, NULL, NULL);
+    }
+}
+
+int
+tcnl_probe(struct tcnl_transport *transport, int ifindex, uint32_t parent,
+           struct tcnl_abilities *able, struct tcnl_error *error)
+{
+    struct probe p = {
+        .transport = transport,
+        .able = able,
+        .id = {
+            .ifindex = ifindex,
+            .parent = parent,
+            .prio = PROBE_PRIO,
+            .proto = htons(PROBE_PROTO),
+        },
+    };
+    int result;
+
+    memset(able, 0, sizeof *able);
+    delete_all(&p);
+    result = add(&p, 0, error);
+    if (!result) {
+        able->flower = true;
+        probe_dump(&p);
+        probe_second(&p);
+        probe_text(&p);
+        delete_all(&p);
+        probe_police(&p);
+    }
+    return result;
+}
