@@ -8,9 +8,13 @@
 unit_tests = \
 	%D%/unit/test-ack \
 	%D%/unit/test-batch \
-	%D%/unit/test-buffer
+	%D%/unit/test-buffer \
+	%D%/unit/test-dump \
+	%D%/unit/test-socket
 
-fuzz_targets =
+fuzz_targets = \
+	%D%/fuzz/fuzz-ack \
+	%D%/fuzz/fuzz-dump
 
 script_tests = \
 	%D%/unit/test-apply.sh \
@@ -19,6 +23,8 @@ script_tests = \
 
 # What tests share, above all the scripted kernel.
 fake_sources = \
+	%D%/fake/fake-input.c \
+	%D%/fake/fake-input.h \
 	%D%/fake/fake-kernel.c \
 	%D%/fake/fake-kernel.h
 
