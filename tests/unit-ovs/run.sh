@@ -48,7 +48,8 @@ common=$objects
 for test in test-translate test-in-tree; do
     test -e "$here/$test.c" || continue
     objects=$common
-    wrap=$(sed -n 's/^WRAP(\([a-z_]*\)).*/-Wl,--wrap=\1/p' "$here/$test.c")
+    wrap=$(sed -n "s/^WRAP(\([a-z_]*\)).*/-Wl,--wrap=\1/p;
+        s/^.* \\**WRAP(\([a-z_]*\)).*/-Wl,--wrap=\1/p" "$here/$test.c")
     compile "$here/$test.c"
     # shellcheck disable=SC2086
     ${CC:-cc} ${CFLAGS:--O1 -g} $wrap -o "$out/$test" $objects \

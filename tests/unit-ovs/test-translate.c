@@ -307,6 +307,25 @@ test_shapes(void **state OVS_UNUSED)
     assert_int_equal(r.actions.n, 32);
 }
 
+/* The explicit drop action, which has no text of its own. */
+static void
+test_drop(void **state OVS_UNUSED)
+{
+    struct test_result r;
+    struct test_flow flow;
+
+    test_flow_parse(&flow, IP4, "2");
+    nl_msg_put_u32(&flow.actions, OVS_ACTION_ATTR_DROP, 0);
+    test_translate(&flow, &r);
+    assert_int_equal(r.error, 0);
+    assert_int_equal(r.actions.n, 2);
+    assert_int_equal(r.actions.a[0].verdict, TC_ACT_PIPE);
+    assert_int_equal(r.actions.a[1].kind, TCNL_ACT_GACT);
+    assert_int_equal(r.actions.a[1].verdict, TC_ACT_SHOT);
+    assert_true(r.actions.a[1].cookie);
+    test_flow_uninit(&flow);
+}
+
 /* A rewrite under a checksum makes the IP protocol exact. */
 static void
 test_exact_ip_proto(void **state OVS_UNUSED)
@@ -380,9 +399,7 @@ check_mask_bytes(const char *packet)
     uint32_t chain;
 
     test_flow_parse(&flow, packet, "2");
-    assert_int_equal(parse_key_and_mask_to_match(flow.key.data, flow.key.size,
-                                                 flow.mask.data,
-                                                 flow.mask.size, &base), 0);
+    test_flow_match(&flow, &base);
     match = base;
     if (tcb_match_to_flower(&match, &expected, &chain, &why)) {
         fail_msg("%s: %s", packet, why.detail);
@@ -502,6 +519,7 @@ main(void)
         cmocka_unit_test(test_cookies),
         cmocka_unit_test(test_uses),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_drop),
         cmocka_unit_test(test_exact_ip_proto),
         cmocka_unit_test(test_mask_bytes),
         cmocka_unit_test(test_not_ours),

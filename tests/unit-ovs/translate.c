@@ -107,15 +107,22 @@ test_flow_uninit(struct test_flow *flow)
 }
 
 void
+test_flow_match(const struct test_flow *flow, struct match *match)
+{
+    if (parse_key_and_mask_to_match(flow->key.data, flow->key.size,
+                                    flow->mask.data, flow->mask.size,
+                                    match)) {
+        fail_msg("%s", test_format_match(flow));
+    }
+}
+
+void
 test_translate(const struct test_flow *flow, struct test_result *result)
 {
     struct match match, copy;
 
     memset(result, 0, sizeof *result);
-    assert_int_equal(parse_key_and_mask_to_match(flow->key.data,
-                                                 flow->key.size,
-                                                 flow->mask.data,
-                                                 flow->mask.size, &match), 0);
+    test_flow_match(flow, &match);
     copy = match;
     result->error = tcb_match_to_flower(&copy, &result->flower,
                                         &result->chain, &result->why);
@@ -157,6 +164,10 @@ test_through_netlink(struct test_result *result)
     struct tcmsg tcm = { .tcm_family = AF_UNSPEC };
     struct nlmsghdr *msg;
     size_t ofs = NLMSG_HDRLEN + sizeof tcm;
+
+    /* The caller's part, without which no cookie is put. */
+    result->actions.has_cookie = true;
+    memset(result->actions.cookie, 1, sizeof result->actions.cookie);
 
     tcnl_buffer_init(&buffer, mem, sizeof mem);
     tcnl_msg_begin(&buffer, RTM_NEWTFILTER, 0, &tcm, sizeof tcm);

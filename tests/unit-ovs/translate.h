@@ -54,6 +54,7 @@ struct test_flow {
 void test_flow_parse(struct test_flow *, const char *match,
                      const char *actions);
 void test_flow_uninit(struct test_flow *);
+void test_flow_match(const struct test_flow *, struct match *);
 
 /* What became of it. */
 struct test_result {
