@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "tcb-flow-table.h"
+
+#include "hash.h"
+#include "ovs-rcu.h"
+#include "timeval.h"
+#include "util.h"
+
+BUILD_ASSERT_DECL(sizeof(struct tcb_flow) <= 200);
+
+static struct tcb_shard *
+shard_of(const struct tcb_flow_table *table, const ovs_u128 *ufid)
+{
+    struct tcb_flow_table *t = CONST_CAST(struct tcb_flow_table *, table);
+
+    return &t->shards[ufid->u32[0] % TCB_N_SHARDS];
+}
+
+static uint32_t
+ufid_hash(const ovs_u128 *ufid)
+{
+    return ufid->u32[1];
+}
+
+static enum tcb_flow_state
+flow_state(const struct tcb_flow *flow)
+{
+    enum tcb_flow_state state;
+
+    atomic_read_explicit(&CONST_CAST(struct tcb_flow *, flow)->state, &state,
+                         memory_order_acquire);
+    return state;
+}
+
+static void
+flow_set_state(struct tcb_flow *flow, enum tcb_flow_state state)
+{
+    atomic_store_explicit(&flow->state, state, memory_order_release);
+}
+
+void
+tcb_flow_table_init(struct tcb_flow_table *table)
+{
+    memset(table, 0, sizeof *table);
+    for (int i = 0; i < TCB_N_SHARDS; i++) {
+        ovs_mutex_init(&table->shards[i].mutex);
+        xpthread_cond_init(&table->shards[i].released, NULL);
+        cmap_init(&table->shards[i].flows);
+    }
+    for (int i = 0; i < TCB_MAX_SEGMENTS; i++) {
+        atomic_init(&table->segments[i], NULL);
+    }
+    ovs_mutex_init(&table->slots_mutex);
+    atomic_init(&table->n_slots, 0);
+    atomic_count_init(&table->n_live, 0);
+    atomic_init(&table->epoch, 1);
+}
+
+void
+tcb_flow_table_destroy(struct tcb_flow_table *table)
+{
+    for (int i = 0; i < TCB_N_SHARDS; i++) {
+        cmap_destroy(&table->shards[i].flows);
+        xpthread_cond_destroy(&table->shards[i].released);
+        ovs_mutex_destroy(&table->shards[i].mutex);
+    }
+    for (int i = 0; i < TCB_MAX_SEGMENTS; i++) {
+        struct tcb_flow *segment;
+
+        atomic_read_relaxed(&table->segments[i], &segment);
+        free(segment);
+    }
+    free(table->free_slots);
+    ovs_mutex_destroy(&table->slots_mutex);
+}
+
+struct tcb_flow *
+tcb_flow_at(const struct tcb_flow_table *table, uint32_t slot)
+{
+    struct tcb_flow *segment;
+
+    if (slot >= TCB_MAX_FLOWS) {
+        return NULL;
+    }
+    atomic_read_explicit(
+        &CONST_CAST(struct tcb_flow_table *,
+                    table)->segments[slot / TCB_SEGMENT_FLOWS],
+        &segment, memory_order_acquire);
+    return segment ? &segment[slot % TCB_SEGMENT_FLOWS] : NULL;
+}
+
+struct tcb_flow *
+tcb_flow_find(const struct tcb_flow_table *table, const ovs_u128 *ufid)
+{
+    const struct tcb_shard *shard = shard_of(table, ufid);
+    struct tcb_flow *flow;
+
+    CMAP_FOR_EACH_WITH_HASH (flow, node, ufid_hash(ufid), &shard->flows) {
+        if (ovs_u128_equals(flow->ufid, *ufid)) {
+            return flow;
+        }
+    }
+    return NULL;
+}
+
+bool
+tcb_flow_is(const struct tcb_flow *flow, const ovs_u128 *ufid)
+{
+    enum tcb_flow_state state = flow_state(flow);
+
+    return (state == TCB_FLOW_LIVE || state == TCB_FLOW_BUSY)
+           && ovs_u128_equals(flow->ufid, *ufid);
+}
+
+/* Slots. */
+
+/* Takes the slot that was freed last, so that handles stay dense, or a new
+ * one.  NULL if the table is full. */
+static struct tcb_flow *
+slot_alloc(struct tcb_flow_table *table)
+{
+    struct tcb_flow *flow = NULL;
+    uint32_t n_slots;
+
+    ovs_mutex_lock(&table->slots_mutex);
+    n_slots = tcb_flow_table_n_slots(table);
+    if (table->n_free) {
+        flow = tcb_flow_at(table, table->free_slots[--table->n_free]);
+    } else if (n_slots < TCB_MAX_FLOWS) {
+        if (n_slots % TCB_SEGMENT_FLOWS == 0) {
+            struct tcb_flow *segment = xcalloc(TCB_SEGMENT_FLOWS,
+                                               sizeof *segment);
+
+            for (uint32_t i = 0; i < TCB_SEGMENT_FLOWS; i++) {
+                atomic_init(&segment[i].state, TCB_FLOW_FREE);
+                segment[i].slot = n_slots + i;
+            }
+            atomic_store_explicit(
+                &table->segments[n_slots / TCB_SEGMENT_FLOWS], segment,
+                memory_order_release);
+        }
+        flow = tcb_flow_at(table, n_slots);
+        atomic_store_explicit(&table->n_slots, n_slots + 1,
+                              memory_order_release);
+    }
+    ovs_mutex_unlock(&table->slots_mutex);
+    return flow;
+}
+
+static void
+slot_free(struct tcb_flow_table *table, uint32_t slot)
+{
+    ovs_mutex_lock(&table->slots_mutex);
+    if (table->n_free == table->allocated_free) {
+        table->free_slots = x2nrealloc(table->free_slots,
+                                       &table->allocated_free,
+                                       sizeof *table->free_slots);
+    }
+    table->free_slots[table->n_free++] = slot;
+    ovs_mutex_unlock(&table->slots_mutex);
+}
+
+struct slot_release {
+    struct tcb_flow_table *table;
+    uint32_t slot;
+};
+
+static void
+slot_release_cb(struct slot_release *release)
+{
+    slot_free(release->table, release->slot);
+    free(release);
+}
+
+/* Lookups without a lock may still stand on the slot: it is used again after
+ * a grace period. */
+static void
+slot_free_postponed(struct tcb_flow_table *table, uint32_t slot)
+{
+    struct slot_release *release = xmalloc(sizeof *release);
+
+    release->table = table;
+    release->slot = slot;
+    ovsrcu_postpone(slot_release_cb, release);
+}
+
+/* Clears all but the slot number and the state. */
+static void
+flow_reset(struct tcb_flow *flow, const ovs_u128 *ufid)
+{
+    flow->ufid = *ufid;
+    flow->ifindex = 0;
+    flow->chain = 0;
+    flow->prio = 0;
+    flow->proto = 0;
+    flow->egress = false;
+    flow->in_port = ODPP_NONE;
+    flow->match_hash = 0;
+    flow->uses = (struct tcb_action_uses) { .goto_chain = 0 };
+    flow->offloaded = false;
+    flow->missed = 0;
+    flow->base_packets = flow->base_bytes = 0;
+    flow->kernel_packets = flow->kernel_bytes = 0;
+    flow->used = 0;
+    flow->epoch = 0;
+}
+
+/* Claims. */
+
+static enum tcb_claim
+claim_existing(struct tcb_flow *flow)
+{
+    switch (flow_state(flow)) {
+    case TCB_FLOW_LIVE:
+        flow_set_state(flow, TCB_FLOW_BUSY);
+        return TCB_CLAIM_OLD;
+    case TCB_FLOW_DEAD:
+        flow_set_state(flow, TCB_FLOW_ADDING);
+        return TCB_CLAIM_DEAD;
+    case TCB_FLOW_FREE:
+    case TCB_FLOW_ADDING:
+    case TCB_FLOW_BUSY:
+    default:
+        return TCB_CLAIM_BUSY;
+    }
+}
+
+static enum tcb_claim
+claim_new(struct tcb_flow_table *table, struct tcb_shard *shard,
+          const ovs_u128 *ufid, struct tcb_flow **flowp)
+{
+    struct tcb_flow *flow = slot_alloc(table);
+
+    if (!flow) {
+        return TCB_CLAIM_FULL;
+    }
+    flow_reset(flow, ufid);
+    flow_set_state(flow, TCB_FLOW_ADDING);
+    cmap_insert(&shard->flows, &flow->node, ufid_hash(ufid));
+    *flowp = flow;
+    return TCB_CLAIM_NEW;
+}
+
+enum tcb_claim
+tcb_flow_claim(struct tcb_flow_table *table, const ovs_u128 *ufid,
+               bool create, bool wait, struct tcb_flow **flowp)
+{
+    struct tcb_shard *shard = shard_of(table, ufid);
+    enum tcb_claim claim;
+
+    *flowp = NULL;
+    ovs_mutex_lock(&shard->mutex);
+    for (;;) {
+        struct tcb_flow *flow = tcb_flow_find(table, ufid);
+
+        if (!flow) {
+            claim = create ? claim_new(table, shard, ufid, flowp)
+                           : TCB_CLAIM_NONE;
+            break;
+        }
+        claim = claim_existing(flow);
+        if (claim != TCB_CLAIM_BUSY) {
+            *flowp = flow;
+            break;
+        }
+        if (!wait) {
+            break;
+        }
+        ovs_mutex_cond_wait(&shard->released, &shard->mutex);
+    }
+    ovs_mutex_unlock(&shard->mutex);
+    return claim;
+}
+
+/* Ends a claim with the flow in 'state'. */
+static void
+end_claim(struct tcb_flow_table *table, struct tcb_flow *flow,
+          enum tcb_flow_state state)
+{
+    struct tcb_shard *shard = shard_of(table, &flow->ufid);
+    bool was_live, is_live;
+
+    ovs_mutex_lock(&shard->mutex);
+    was_live = flow_state(flow) == TCB_FLOW_BUSY;
+    is_live = state == TCB_FLOW_LIVE;
+    if (is_live && !was_live) {
+        atomic_count_inc(&table->n_live);
+    } else if (was_live && !is_live) {
+        atomic_count_dec(&table->n_live);
+    }
+    flow_set_state(flow, state);
+    if (state == TCB_FLOW_FREE) {
+        cmap_remove(&shard->flows, &flow->node, ufid_hash(&flow->ufid));
+    }
+    xpthread_cond_broadcast(&shard->released);
+    ovs_mutex_unlock(&shard->mutex);
+}
+
+void
+tcb_flow_release(struct tcb_flow_table *table, struct tcb_flow *flow)
+{
+    end_claim(table, flow, TCB_FLOW_LIVE);
+}
+
+void
+tcb_flow_release_dead(struct tcb_flow_table *table, struct tcb_flow *flow)
+{
+    end_claim(table, flow, TCB_FLOW_DEAD);
+}
+
+void
+tcb_flow_remove(struct tcb_flow_table *table, struct tcb_flow *flow)
+{
+    end_claim(table, flow, TCB_FLOW_FREE);
+    slot_free_postponed(table, flow->slot);
+}
+
+struct tcb_flow *
+tcb_flow_move(struct tcb_flow_table *table, struct tcb_flow *old,
+              bool retire_old)
+{
+    struct tcb_shard *shard = shard_of(table, &old->ufid);
+    struct tcb_flow *new = slot_alloc(table);
+
+    if (!new) {
+        return NULL;
+    }
+
+    ovs_mutex_lock(&shard->mutex);
+    flow_reset(new, &old->ufid);
+    new->ifindex = old->ifindex;
+    new->chain = old->chain;
+    new->prio = old->prio;
+    new->proto = old->proto;
+    new->egress = old->egress;
+    new->in_port = old->in_port;
+    new->match_hash = old->match_hash;
+    new->uses = old->uses;
+    new->base_packets = old->base_packets + old->kernel_packets;
+    new->base_bytes = old->base_bytes + old->kernel_bytes;
+    new->used = old->used;
+    flow_set_state(new, flow_state(old));
+
+    cmap_replace(&shard->flows, &old->node, &new->node,
+                 ufid_hash(&old->ufid));
+    flow_set_state(old, TCB_FLOW_FREE);
+    ovs_mutex_unlock(&shard->mutex);
+
+    if (!retire_old) {
+        slot_free_postponed(table, old->slot);
+    }
+    return new;
+}
+
+struct tcnl_filter_id
+tcb_flow_filter_id(const struct tcb_flow *flow)
+{
+    return (struct tcnl_filter_id) {
+        .ifindex = flow->ifindex,
+        .parent = flow->egress ? TCNL_PARENT_EGRESS : TCNL_PARENT_INGRESS,
+        .chain = flow->chain,
+        .handle = tcb_flow_handle(flow),
+        .prio = flow->prio,
+        .proto = (OVS_FORCE uint16_t) flow->proto,
+    };
+}
+
+/* Counters. */
+
+uint64_t
+tcb_epoch_read(const struct tcb_flow_table *table)
+{
+    uint64_t epoch;
+
+    atomic_read_explicit(&CONST_CAST(struct tcb_flow_table *, table)->epoch,
+                         &epoch, memory_order_acquire);
+    return epoch;
+}
+
+static uint64_t
+epoch_tick(struct tcb_flow_table *table)
+{
+    uint64_t old;
+
+    atomic_add_explicit(&table->epoch, 1, &old, memory_order_acq_rel);
+    return old + 1;
+}
+
+/* The kernel's counters of one filter only grow; a smaller value is an older
+ * one that was overtaken. */
+static void
+flow_raise_counters(struct tcb_flow *flow, const struct tcnl_stats *stats,
+                    long long int now)
+{
+    if (stats->packets > flow->kernel_packets) {
+        flow->kernel_packets = stats->packets;
+        flow->used = now;
+    }
+    flow->kernel_bytes = MAX(flow->kernel_bytes, stats->bytes);
+}
+
+static void
+flow_fill_report(struct tcb_flow *flow, struct tcb_flow_report *report)
+{
+    report->flow = flow;
+    report->ufid = flow->ufid;
+    report->packets = flow->base_packets + flow->kernel_packets;
+    report->bytes = flow->base_bytes + flow->kernel_bytes;
+    report->used = flow->used;
+    report->offloaded = flow->offloaded;
+}
+
+/* A filter without any flag was offloaded as far as TC can tell: old kernels
+ * do not report IN_HW. */
+static bool
+offloaded_by_flags(uint32_t cls_flags)
+{
+    return cls_flags & TCA_CLS_FLAGS_IN_HW
+           || !(cls_flags & TCA_CLS_FLAGS_NOT_IN_HW);
+}
+
+bool
+tcb_flow_update(struct tcb_flow_table *table, struct tcb_flow *flow,
+                const struct tcnl_filter_counters *counters,
+                uint32_t cls_flags, uint64_t epoch, long long int now,
+                struct tcb_flow_report *report)
+{
+    struct tcb_shard *shard;
+    ovs_u128 ufid;
+    bool ours;
+
+    if (!counters->has_cookie) {
+        return false;
+    }
+    BUILD_ASSERT(sizeof ufid == TCNL_COOKIE_LEN);
+    memcpy(&ufid, counters->cookie, sizeof ufid);
+
+    shard = shard_of(table, &ufid);
+    ovs_mutex_lock(&shard->mutex);
+    ours = tcb_flow_is(flow, &ufid);
+    if (ours) {
+        if (epoch >= flow->epoch) {
+            flow_raise_counters(flow, &counters->stats, now);
+            flow->offloaded = offloaded_by_flags(cls_flags);
+            flow->missed = 0;
+        }
+        flow_fill_report(flow, report);
+    }
+    ovs_mutex_unlock(&shard->mutex);
+    return ours;
+}
+
+bool
+tcb_flow_report(struct tcb_flow_table *table, struct tcb_flow *flow,
+                struct tcb_flow_report *report)
+{
+    ovs_u128 ufid = flow->ufid;
+    struct tcb_shard *shard;
+    bool live;
+
+    if (flow_state(flow) < TCB_FLOW_LIVE) {
+        return false;
+    }
+    shard = shard_of(table, &ufid);
+    ovs_mutex_lock(&shard->mutex);
+    live = tcb_flow_is(flow, &ufid);
+    if (live) {
+        flow_fill_report(flow, report);
+    }
+    ovs_mutex_unlock(&shard->mutex);
+    return live;
+}
+
+void
+tcb_flow_final_counters(struct tcb_flow_table *table, struct tcb_flow *flow,
+                        const struct tcnl_stats *final)
+{
+    struct tcb_shard *shard = shard_of(table, &flow->ufid);
+
+    ovs_mutex_lock(&shard->mutex);
+    flow_raise_counters(flow, final, time_msec());
+    ovs_mutex_unlock(&shard->mutex);
+}
+
+void
+tcb_flow_totals(struct tcb_flow_table *table, struct tcb_flow *flow,
+                struct tcb_flow_report *report)
+{
+    struct tcb_shard *shard = shard_of(table, &flow->ufid);
+
+    ovs_mutex_lock(&shard->mutex);
+    flow_fill_report(flow, report);
+    ovs_mutex_unlock(&shard->mutex);
+}
+
+void
+tcb_flow_restart_counters(struct tcb_flow_table *table, struct tcb_flow *flow)
+{
+    struct tcb_shard *shard = shard_of(table, &flow->ufid);
+    uint64_t epoch = epoch_tick(table);
+
+    ovs_mutex_lock(&shard->mutex);
+    flow->base_packets += flow->kernel_packets;
+    flow->base_bytes += flow->kernel_bytes;
+    flow->kernel_packets = flow->kernel_bytes = 0;
+    flow->epoch = epoch;
+    flow->missed = 0;
+    ovs_mutex_unlock(&shard->mutex);
+}
+
+void
+tcb_flow_note_missed(struct tcb_flow_table *table, struct tcb_flow *flow,
+                     bool missed, uint64_t epoch)
+{
+    ovs_u128 ufid = flow->ufid;
+    struct tcb_shard *shard = shard_of(table, &ufid);
+
+    ovs_mutex_lock(&shard->mutex);
+    if (tcb_flow_is(flow, &ufid) && epoch >= flow->epoch) {
+        flow->missed = missed ? MIN(flow->missed + 1, UINT8_MAX) : 0;
+    }
+    ovs_mutex_unlock(&shard->mutex);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "tcb-leftover.h"
+
+#include <errno.h>
+
+#include "tcb-worker.h"
+#include "tcnl/dump.h"
+#include "util.h"
+
+/* The dump loses filters when a prio goes away meanwhile, so it is repeated
+ * until it finds none.  The bound is for someone who adds them all the
+ * time. */
+#define MAX_ROUNDS 5
+
+#define PRIO_POLICING 1
+
+struct findings {
+    struct tcnl_filter_id hook;
+    struct tcnl_filter_id *ids;
+    size_t n, allocated;
+    unsigned int foreign;
+};
+
+static bool
+is_left_by_ovs(const struct tcnl_filter_info *info)
+{
+    struct tcnl_filter_counters counters;
+
+    return info->is_flower && info->id.prio != PRIO_POLICING && info->acts
+           && !tcnl_actions_parse_counters(info->acts, &counters)
+           && counters.has_cookie;
+}
+
+static void
+take_filter(void *findings_, const struct nlmsghdr *nlh)
+{
+    struct findings *f = findings_;
+    struct tcnl_filter_info info;
+
+    if (tcnl_filter_parse(nlh, &info) || info.is_header) {
+        return;
+    }
+    if (!is_left_by_ovs(&info)) {
+        f->foreign++;
+        return;
+    }
+    if (f->n == f->allocated) {
+        f->ids = x2nrealloc(f->ids, &f->allocated, sizeof *f->ids);
+    }
+    f->ids[f->n++] = info.id;
+}
+
+/* A full dump: a terse one leaves out classifiers that have no terse form. */
+static int
+build_dump(struct tcnl_buffer *b, const void *hook)
+{
+    return tcnl_filter_put_dump(b, hook, false, false);
+}
+
+static int
+find_filters(struct tcb_worker *w, struct findings *f,
+             struct tcnl_error *error)
+{
+    enum tcnl_dump_status status;
+
+    f->n = 0;
+    f->foreign = 0;
+    status = tcnl_dump_all(w->transport, build_dump, &f->hook, take_filter, f,
+                           error);
+    return status == TCNL_DUMP_FAILED ? error->error : 0;
+}
+
+/* Deletes what was found.  A filter that is gone meanwhile is as good. */
+static int
+delete_filters(struct tcb_worker *w, const struct findings *f,
+               struct tcnl_error *error)
+{
+    struct tcnl_batch *batch = &w->batch;
+    int result = 0;
+
+    for (size_t i = 0; i < f->n && !result; ) {
+        while (i < f->n && tcnl_batch_has_room(batch)
+               && !tcnl_filter_put_del(&batch->buffer, &f->ids[i], 0)) {
+            tcnl_batch_add(batch, 0);
+            i++;
+        }
+        result = tcnl_batch_flush(batch);
+        for (unsigned int s = 0; s < batch->n_slots; s++) {
+            if (batch->slots[s].state == TCNL_FAILED
+                && batch->slots[s].error.error != ENOENT) {
+                *error = batch->slots[s].error;
+                result = error->error;
+            }
+        }
+        tcnl_batch_clear(batch);
+    }
+    return result;
+}
+
+int
+tcb_leftovers_remove(struct tcb_worker *w, const struct tcnl_filter_id *hook,
+                     struct tcb_leftovers *leftovers, struct tcnl_error *error)
+{
+    struct findings f = { .hook = *hook };
+    int result = 0;
+
+    leftovers->removed = 0;
+    for (int i = 0; i < MAX_ROUNDS; i++) {
+        result = find_filters(w, &f, error);
+        if (result || !f.n) {
+            break;
+        }
+        result = delete_filters(w, &f, error);
+        if (result && result != ENOBUFS) {
+            break;
+        }
+        leftovers->removed += f.n;
+    }
+    leftovers->foreign = f.foreign;
+    free(f.ids);
+    return result;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TCB_LEFTOVER_H
+#define TCB_LEFTOVER_H 1
+
+/* Filters that an earlier run of OVS left at a hook.
+ *
+ * OVS's filters, of this provider and of the in-tree one, are flower filters
+ * with a 16-byte action cookie (the ufid) and not at prio 1, which belongs to
+ * port policing.  Whatever else stands there is foreign and is not touched. */
+
+#include "tcnl/filter.h"
+
+struct tcb_worker;
+
+struct tcb_leftovers {
+    unsigned int removed;
+    unsigned int foreign;       /* Filters of others that stay. */
+};
+
+/* Removes them at the hook that 'hook' names (device and parent).  Returns 0
+ * or a positive errno value, with the kernel's words in 'error'. */
+int tcb_leftovers_remove(struct tcb_worker *, const struct tcnl_filter_id *hook,
+                         struct tcb_leftovers *, struct tcnl_error *error);
+
+#endif /* tcb-leftover.h */

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "tcb-operate.h"
+
+#include <errno.h>
+
+#include "dpif.h"
+#include "openvswitch/vlog.h"
+#include "tcb-offload.h"
+#include "tcb-port.h"
+#include "tcb-run.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(tcb_operate);
+
+/* Claims the flow 'ufid'.  If someone else has it we first finish what we
+ * have claimed ourselves: whoever waits holds nothing, so no two threads wait
+ * for each other. */
+static enum tcb_claim
+claim(struct tcb_run *run, const ovs_u128 *ufid, bool create,
+      struct tcb_flow **flow)
+{
+    struct tcb_flow_table *flows = &run->offload->flows;
+    enum tcb_claim result;
+
+    result = tcb_flow_claim(flows, ufid, create, false, flow);
+    if (result == TCB_CLAIM_BUSY) {
+        tcb_run_flush(run);
+        result = tcb_flow_claim(flows, ufid, create, true, flow);
+    }
+    return result;
+}
+
+/* The flow of 'op' cannot be offloaded: if an older form of it is in TC, that
+ * must go, or packets would still meet it. */
+static void
+evict(struct tcb_run *run, struct dpif_op *op)
+{
+    struct tcb_flow *flow;
+
+    switch (claim(run, op->flow_put.ufid, false, &flow)) {
+    case TCB_CLAIM_OLD:
+        tcb_run_add(run, TCB_TASK_EVICT, op, flow, tcb_build_del);
+        break;
+    case TCB_CLAIM_DEAD:
+        tcb_finish_evicted(run, op, flow, true);
+        break;
+    case TCB_CLAIM_NEW:
+    case TCB_CLAIM_NONE:
+    case TCB_CLAIM_BUSY:
+    case TCB_CLAIM_FULL:
+        break;
+    }
+}
+
+/* Gives 'plan' to the batch as 'kind'.  The references that the plan holds go
+ * with the task. */
+static void
+add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
+        struct tcb_flow *flow)
+{
+    struct tcb_put_plan *plan = &run->worker->plan;
+    struct tcb_task *task;
+
+    task = tcb_run_add(run, kind, op, flow,
+                       kind == TCB_TASK_ADD ? tcb_build_add
+                                            : tcb_build_replace);
+    if (task) {
+        task->port = plan->port;
+        task->uses = plan->uses;
+        return;
+    }
+
+    tcb_plan_unref_uses(run->offload, &plan->uses);
+    tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "filter longer than a message");
+    tcb_run_refuse(run, plan->port, &plan->why);
+    if (kind == TCB_TASK_ADD) {
+        tcb_flow_remove(&run->offload->flows, flow);
+    } else {
+        tcb_run_add(run, TCB_TASK_EVICT, op, flow, tcb_build_del);
+    }
+}
+
+/* Adds the plan's flow, or changes it, once it is claimed. */
+static void
+put_claimed(struct tcb_run *run, struct dpif_op *op, enum tcb_claim claimed,
+            struct tcb_flow *flow)
+{
+    struct tcb_put_plan *plan = &run->worker->plan;
+
+    if (claimed == TCB_CLAIM_OLD) {
+        tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
+        add_put(run, TCB_TASK_REPLACE, op, flow);
+    } else {
+        tcb_plan_apply(plan, flow);
+        add_put(run, TCB_TASK_ADD, op, flow);
+    }
+}
+
+static void
+put_planned(struct tcb_run *run, struct dpif_op *op)
+{
+    struct tcb_put_plan *plan = &run->worker->plan;
+    enum tcb_claim claimed;
+    struct tcb_flow *flow;
+
+    claimed = claim(run, op->flow_put.ufid, true, &flow);
+    if (claimed == TCB_CLAIM_OLD && !tcb_plan_replaces(plan, flow)) {
+        /* Another mask or prio cannot be replaced in place: the old filter
+         * goes first, packets go to the kernel datapath until the new one is
+         * there. */
+        tcb_run_add(run, TCB_TASK_KILL, NULL, flow, tcb_build_del);
+        tcb_run_flush(run);
+        claimed = claim(run, op->flow_put.ufid, true, &flow);
+    }
+
+    if (claimed == TCB_CLAIM_OLD && !tcb_plan_replaces(plan, flow)) {
+        /* It could not be deleted, which was logged.  Keep the kernel
+         * datapath out of it: two copies of a flow would disagree. */
+        tcb_plan_unref_uses(run->offload, &plan->uses);
+        tcb_flow_release(&run->offload->flows, flow);
+        op->error = 0;
+    } else if (claimed == TCB_CLAIM_FULL) {
+        tcb_plan_unref_uses(run->offload, &plan->uses);
+        tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "flow table is full");
+        tcb_run_refuse(run, plan->port, &plan->why);
+    } else {
+        put_claimed(run, op, claimed, flow);
+    }
+}
+
+static void
+put(struct tcb_run *run, struct dpif_op *op)
+{
+    struct tcb_put_plan *plan = &run->worker->plan;
+
+    switch (tcb_plan_put(run->offload, &op->flow_put, plan)) {
+    case TCB_PLAN_NOT_OURS:
+        if (op->flow_put.ufid && !(op->flow_put.flags & DPIF_FP_PROBE)) {
+            evict(run, op);
+        }
+        break;
+    case TCB_PLAN_REFUSED:
+        tcb_run_refuse(run, plan->port, &plan->why);
+        evict(run, op);
+        break;
+    case TCB_PLAN_OK:
+        put_planned(run, op);
+        break;
+    }
+}
+
+/* An unknown ufid is left to the kernel datapath. */
+static void
+del(struct tcb_run *run, struct dpif_op *op)
+{
+    struct tcb_flow *flow;
+
+    if (!op->flow_del.ufid) {
+        return;
+    }
+    switch (claim(run, op->flow_del.ufid, false, &flow)) {
+    case TCB_CLAIM_OLD:
+        tcb_run_add(run, TCB_TASK_DEL, op, flow, tcb_build_del);
+        break;
+    case TCB_CLAIM_DEAD:
+        tcb_finish_deleted(run, op, flow);
+        break;
+    case TCB_CLAIM_NEW:
+    case TCB_CLAIM_NONE:
+    case TCB_CLAIM_BUSY:
+    case TCB_CLAIM_FULL:
+        break;
+    }
+}
+
+/* A get changes nothing, so it needs no claim.  A flow that is being added by
+ * this very batch is there after a flush. */
+static void
+get(struct tcb_run *run, struct dpif_op *op)
+{
+    struct tcb_flow *flow;
+    struct tcb_task *task;
+
+    if (!op->flow_get.ufid) {
+        return;
+    }
+    flow = tcb_flow_find(&run->offload->flows, op->flow_get.ufid);
+    if (flow && !tcb_flow_is(flow, op->flow_get.ufid)) {
+        tcb_run_flush(run);
+        flow = tcb_flow_find(&run->offload->flows, op->flow_get.ufid);
+    }
+    if (flow && tcb_flow_is(flow, op->flow_get.ufid)) {
+        task = tcb_run_add(run, TCB_TASK_GET, op, flow, tcb_build_get);
+        task->epoch = tcb_epoch_read(&run->offload->flows);
+    }
+}
+
+void
+tcb_operate(struct dpif *dpif, const struct dpif_offload *offload_,
+            struct dpif_op **ops, size_t n_ops)
+{
+    struct tcb_offload *offload = tcb_offload_cast(offload_);
+    struct tcb_run run = {
+        .offload = offload,
+        .dpif = dpif,
+        .worker = tcb_worker_get(&offload->workers),
+    };
+
+    if (!run.worker) {
+        return;
+    }
+    for (size_t i = 0; i < n_ops; i++) {
+        if (ops[i]->error >= 0) {
+            continue;
+        }
+        switch (ops[i]->type) {
+        case DPIF_OP_FLOW_PUT:
+            put(&run, ops[i]);
+            break;
+        case DPIF_OP_FLOW_DEL:
+            del(&run, ops[i]);
+            break;
+        case DPIF_OP_FLOW_GET:
+            get(&run, ops[i]);
+            break;
+        case DPIF_OP_EXECUTE:
+            break;
+        }
+    }
+    tcb_run_flush(&run);
+    tcb_worker_put(&offload->workers, run.worker, &run.done);
+}
+
+/* Claims the flow in 'slot' if it is one of those to go. */
+static enum tcb_claim
+claim_slot(struct tcb_run *run, uint32_t slot, const struct tcb_port *port,
+           struct tcb_flow **flowp)
+{
+    struct tcb_flow *flow = tcb_flow_at(&run->offload->flows, slot);
+    struct tcb_flow_report report;
+
+    if (!tcb_flow_report(&run->offload->flows, flow, &report)
+        || (port && flow->in_port != port->up.port_no)) {
+        return TCB_CLAIM_NONE;
+    }
+    return claim(run, &report.ufid, false, flowp);
+}
+
+int
+tcb_flush(struct tcb_offload *offload, const struct tcb_port *port)
+{
+    uint32_t n_slots = tcb_flow_table_n_slots(&offload->flows);
+    struct tcb_run run = {
+        .offload = offload,
+        .worker = tcb_worker_get(&offload->workers),
+    };
+
+    if (!run.worker) {
+        return ENOMEM;
+    }
+    for (uint32_t slot = 0; slot < n_slots; slot++) {
+        struct tcb_flow *flow;
+
+        if (claim_slot(&run, slot, port, &flow) == TCB_CLAIM_OLD) {
+            tcb_run_add(&run, port ? TCB_TASK_KILL : TCB_TASK_DEL, NULL, flow,
+                        tcb_build_del);
+        }
+    }
+    tcb_run_flush(&run);
+    tcb_worker_put(&offload->workers, run.worker, &run.done);
+    return run.error;
+}

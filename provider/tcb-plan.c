@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "tcb-plan.h"
+
+#include "dpif.h"
+#include "odp-util.h"
+#include "openvswitch/match.h"
+#include "tcb-match.h"
+#include "tcb-meter.h"
+#include "tcb-offload.h"
+#include "tcb-port.h"
+#include "util.h"
+
+/* Takes references to the meters, so that none of their police actions goes
+ * before the filter does: a filter that names a missing police silently
+ * creates an unlimited one. */
+static bool
+ref_meters(struct tcb_offload *offload, const struct tcb_action_uses *uses,
+           struct tcb_refusal *why)
+{
+    for (int i = 0; i < uses->n_meters; i++) {
+        if (!tcb_meter_ref(offload, uses->police[i])) {
+            while (i-- > 0) {
+                tcb_meter_unref(offload, uses->police[i]);
+            }
+            tcb_refuse(why, TCB_CAUSE_METER, "meter is being deleted");
+            return false;
+        }
+    }
+    return true;
+}
+
+void
+tcb_plan_unref_uses(struct tcb_offload *offload,
+                    const struct tcb_action_uses *uses)
+{
+    tcb_chain_use_unref(&offload->chains, uses->goto_chain);
+    for (int i = 0; i < uses->n_meters; i++) {
+        tcb_meter_unref(offload, uses->police[i]);
+    }
+}
+
+static bool
+translate_match(struct tcb_offload *offload, struct match *match,
+                struct tcb_put_plan *plan)
+{
+    if (!offload->recirc_shared && match->flow.recirc_id) {
+        tcb_refuse(&plan->why, TCB_CAUSE_RECIRC,
+                   "recirc_id; enable NET_TC_SKB_EXT in the kernel");
+        return false;
+    }
+    if (tcb_match_to_flower(match, &plan->flower, &plan->chain, &plan->why)) {
+        return false;
+    }
+    plan->flower.cls_flags = offload->cls_flags;
+
+    plan->proto = (OVS_FORCE ovs_be16) plan->flower.key.eth_type;
+    plan->prio = tcb_prio_for(plan->proto);
+    if (!plan->prio) {
+        tcb_refuse(&plan->why, TCB_CAUSE_PRIO, "eth_type 0x%04x",
+                   ntohs(plan->proto));
+        return false;
+    }
+    if (!tcb_chain_in_use(&offload->chains, plan->chain)) {
+        tcb_refuse(&plan->why, TCB_CAUSE_PARENT, "no flow in TC recirculates "
+                   "to this chain");
+        return false;
+    }
+    return true;
+}
+
+static bool
+translate_actions(struct tcb_offload *offload,
+                  const struct dpif_flow_put *put, const struct match *match,
+                  struct tcb_put_plan *plan)
+{
+    struct tcnl_actions *tc = &plan->actions;
+
+    if (tcb_actions_to_tc(offload, put->actions, put->actions_len, match,
+                          &plan->flower, tc, &plan->uses, &plan->why)) {
+        return false;
+    }
+    if (plan->uses.goto_chain && !offload->recirc_shared) {
+        tcb_refuse(&plan->why, TCB_CAUSE_RECIRC,
+                   "recirc; enable NET_TC_SKB_EXT in the kernel");
+        return false;
+    }
+
+    BUILD_ASSERT(sizeof *put->ufid == TCNL_COOKIE_LEN);
+    memcpy(tc->cookie, put->ufid, TCNL_COOKIE_LEN);
+    tc->has_cookie = true;
+    return true;
+}
+
+enum tcb_verdict
+tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
+             struct tcb_put_plan *plan)
+{
+    struct match match, consumed;
+
+    if (!put->ufid || put->flags & DPIF_FP_PROBE
+        || parse_key_and_mask_to_match(put->key, put->key_len, put->mask,
+                                       put->mask_len, &match)) {
+        return TCB_PLAN_NOT_OURS;
+    }
+    plan->port = tcb_port_find(offload, match.flow.in_port.odp_port);
+    if (!plan->port) {
+        return TCB_PLAN_NOT_OURS;
+    }
+    if (tcb_port_state(plan->port) != TCB_PORT_READY) {
+        tcb_refuse(&plan->why, TCB_CAUSE_PORT, "%s",
+                   plan->port->error.text[0]
+                   ? plan->port->error.text : "offload is not enabled");
+        return TCB_PLAN_REFUSED;
+    }
+
+    consumed = match;
+    if (!translate_match(offload, &consumed, plan)
+        || !translate_actions(offload, put, &match, plan)
+        || !ref_meters(offload, &plan->uses, &plan->why)) {
+        return TCB_PLAN_REFUSED;
+    }
+    tcb_chain_use_ref(&offload->chains, plan->uses.goto_chain);
+    plan->match_hash = tcnl_flower_hash(&plan->flower);
+    return TCB_PLAN_OK;
+}
+
+void
+tcb_plan_apply(const struct tcb_put_plan *plan, struct tcb_flow *flow)
+{
+    flow->ifindex = plan->port->up.ifindex;
+    flow->egress = plan->port->internal;
+    flow->in_port = plan->port->up.port_no;
+    flow->chain = plan->chain;
+    flow->prio = plan->prio;
+    flow->proto = plan->proto;
+    flow->match_hash = plan->match_hash;
+}
+
+bool
+tcb_plan_replaces(const struct tcb_put_plan *plan, const struct tcb_flow *flow)
+{
+    return flow->ifindex == plan->port->up.ifindex
+           && flow->egress == plan->port->internal
+           && flow->chain == plan->chain
+           && flow->prio == plan->prio
+           && flow->match_hash == plan->match_hash;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TCB_PORT_H
+#define TCB_PORT_H 1
+
+/* Ports: the device, its hook and its qdisc.
+ *
+ * A port belongs to the OVS port manager (dpif_offload_port_mgr) of one
+ * offload object and is freed after an RCU grace period; pointers to it are
+ * good until the thread quiesces.  Ports are added and removed by the main
+ * thread only, and looked up by any thread without a lock. */
+
+#include "dpif-offload-provider.h"
+#include "ovs-atomic.h"
+#include "tcb-why.h"
+#include "tcnl/filter.h"
+
+struct tcb_offload;
+
+enum tcb_port_state {
+    TCB_PORT_OFF,               /* Offload is not enabled (yet). */
+    TCB_PORT_READY,             /* Flows can be installed. */
+    TCB_PORT_FAILED,            /* No usable qdisc; 'error' says why. */
+};
+
+struct tcb_port {
+    struct dpif_offload_port up;
+    bool internal;              /* Flows sit at the egress hook. */
+    uint32_t parent;            /* TCNL_PARENT_*. */
+    bool made_qdisc;            /* We added the qdisc. */
+    ATOMIC(enum tcb_port_state) state;
+    atomic_count n_flows;       /* Filters in TC. */
+    struct tcnl_error error;    /* Of the last failed initialization. */
+    struct tcb_why why;         /* Flows that were not offloaded. */
+};
+
+/* Look up a port; NULL if it is not one of ours. */
+struct tcb_port *tcb_port_find(const struct tcb_offload *, odp_port_t);
+struct tcb_port *tcb_port_find_by_ifindex(const struct tcb_offload *,
+                                          int ifindex);
+
+int tcb_port_add(struct tcb_offload *, struct netdev *, odp_port_t);
+int tcb_port_del(struct tcb_offload *, odp_port_t);
+
+/* Readies the qdisc of 'port', removes filters of earlier runs. */
+void tcb_port_enable(struct tcb_offload *, struct tcb_port *);
+
+enum tcb_port_state tcb_port_state(const struct tcb_port *);
+
+#endif /* tcb-port.h */

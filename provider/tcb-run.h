@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TCB_RUN_H
+#define TCB_RUN_H 1
+
+/* One call of operate under way: the worker and what was done so far.  Shared
+ * by the files that operate is made of; nobody else needs it.
+ *
+ *     tcb-operate.c  decides what each operation asks of the kernel
+ *     tcb-run.c      puts messages and tasks into the batch, sends it
+ *     tcb-settle.c   clears up results that are UNKNOWN
+ *     tcb-finish.c   turns results into the operations' results */
+
+#include "tcb-worker.h"
+
+struct dpif;
+struct tcb_offload;
+
+struct tcb_run {
+    struct tcb_offload *offload;
+    struct dpif *dpif;          /* NULL for our own deletes. */
+    struct tcb_worker *worker;
+    struct tcb_operate_stats done;
+    int error;                  /* The first failed delete's. */
+};
+
+/* Appends the message that 'build' puts, as a new task of 'kind'; sends the
+ * batch first if it is full.  Returns the task, or NULL if the message is too
+ * long for any batch. */
+typedef int tcb_build_func(struct tcnl_buffer *, const struct tcb_run *,
+                           const struct tcb_flow *);
+struct tcb_task *tcb_run_add(struct tcb_run *, enum tcb_task_kind,
+                             struct dpif_op *, struct tcb_flow *,
+                             tcb_build_func *build);
+
+/* Sends what is in the batch and finishes every task of it. */
+void tcb_run_flush(struct tcb_run *);
+
+/* Builders of messages about a claimed flow. */
+tcb_build_func tcb_build_add, tcb_build_replace, tcb_build_del, tcb_build_get;
+
+/* Settles the UNKNOWN slots of the batch that was just flushed. */
+void tcb_settle(struct tcb_run *);
+
+/* An add met EEXIST.  If that is because a filter of somebody else has the
+ * flow's handle, the flow moves to other handles until it finds a free one; it
+ * may be at another address afterwards.  '*slot' is what became of the add.
+ * If it is another flow with the same key, nothing changes. */
+struct tcb_flow *tcb_avoid_foreign(struct tcb_run *, struct tcb_flow *,
+                                   struct tcnl_slot *slot);
+
+/* Is a failed delete as good as a done one, as filter, qdisc or device is
+ * gone? */
+bool tcb_delete_found_nothing(const struct tcb_run *, const struct tcb_flow *,
+                              const struct tcnl_error *);
+
+/* Finishes one task by its slot's result. */
+void tcb_finish(struct tcb_run *, struct tcb_task *, const struct tcnl_slot *);
+
+/* Answers the delete, or the put that cannot be offloaded, of a claimed flow
+ * that has no filter (any more), and forgets the flow. */
+void tcb_finish_deleted(struct tcb_run *, struct dpif_op *,
+                        struct tcb_flow *);
+void tcb_finish_evicted(struct tcb_run *, struct dpif_op *, struct tcb_flow *,
+                        bool was_in_tc);
+
+/* After all tasks of a batch: flows that turned out to have no parent, and
+ * refused modifications.  Adds deletes to the (empty) batch. */
+void tcb_finish_batch(struct tcb_run *);
+
+/* Counts and logs a flow that is not offloaded. */
+void tcb_run_refuse(struct tcb_run *, struct tcb_port *,
+                    const struct tcb_refusal *);
+
+#endif /* tcb-run.h */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "tcb-run.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "tcb-offload.h"
+#include "tcnl/qdisc.h"
+#include "util.h"
+
+/* How often a lost answer is asked for before we give up. */
+#define MAX_ROUNDS 3
+
+/* Handles that we try before we take a prio to be full of foreign filters. */
+#define MAX_MOVES 8
+
+/* What reading one filter back told. */
+struct reading {
+    bool present;               /* There is a filter with this handle... */
+    bool ours;                  /* ...and its cookie is the flow's ufid. */
+    bool has_stats;
+    struct tcnl_stats stats;
+};
+
+/* One round of messages in the worker's second batch; message i is about
+ * tasks[which[i]]. */
+struct round {
+    struct tcb_run *run;
+    unsigned int which[TCB_BATCH_SLOTS];
+    struct reading readings[TCB_BATCH_SLOTS];
+};
+
+static void
+take_reading(struct reading *r, const struct tcb_flow *flow,
+             const struct nlmsghdr *nlh)
+{
+    struct tcnl_filter_counters counters;
+    struct tcnl_filter_info info;
+
+    if (tcnl_filter_parse(nlh, &info)
+        || info.id.handle != tcb_flow_handle(flow)) {
+        return;
+    }
+    r->present = true;
+    if (info.acts && !tcnl_actions_parse_counters(info.acts, &counters)) {
+        r->ours = counters.has_cookie && !memcmp(counters.cookie, &flow->ufid,
+                                                 sizeof flow->ufid);
+        r->has_stats = true;
+        r->stats = counters.stats;
+    }
+}
+
+static void
+round_reply(void *round_, unsigned int slot, const struct nlmsghdr *nlh)
+{
+    struct round *round = round_;
+    struct tcb_task *task = &round->run->worker->tasks[round->which[slot]];
+
+    take_reading(&round->readings[slot], task->flow, nlh);
+}
+
+static bool
+is_delete(enum tcb_task_kind kind)
+{
+    return kind == TCB_TASK_DEL || kind == TCB_TASK_EVICT
+           || kind == TCB_TASK_KILL;
+}
+
+/* An add is read back.  A delete is sent again: it names a filter that only
+ * this flow can have, so it cannot hit another. */
+static void
+ask_again(struct round *round, unsigned int i)
+{
+    struct tcb_run *run = round->run;
+    struct tcnl_batch *aux = &run->worker->aux;
+    struct tcb_task *task = &run->worker->tasks[i];
+    unsigned int slot;
+
+    if (is_delete(task->kind)) {
+        tcb_build_del(&aux->buffer, run, task->flow);
+    } else {
+        tcb_build_get(&aux->buffer, run, task->flow);
+    }
+    slot = tcnl_batch_add(aux, 8192);
+    round->which[slot] = i;
+    round->readings[slot] = (struct reading) { .present = false };
+}
+
+static void
+settle_one(struct round *round, unsigned int aux_slot)
+{
+    struct tcb_worker *w = round->run->worker;
+    const struct tcnl_slot *answer = &w->aux.slots[aux_slot];
+    const struct reading *r = &round->readings[aux_slot];
+    struct tcb_task *task = &w->tasks[round->which[aux_slot]];
+    struct tcnl_slot *slot = &w->batch.slots[round->which[aux_slot]];
+
+    if (answer->state == TCNL_UNKNOWN || answer->state == TCNL_NOT_SENT) {
+        return;
+    }
+    round->run->done.settled++;
+    if (is_delete(task->kind)) {
+        task->has_final = task->has_final || r->has_stats;
+        task->final = r->has_stats ? r->stats : task->final;
+        slot->state = answer->state;
+        slot->error = answer->error;
+    } else if (r->present && r->ours) {
+        slot->state = TCNL_OK;
+    } else {
+        slot->state = TCNL_FAILED;
+        slot->error = answer->error;
+        if (!slot->error.error) {
+            slot->error.error = EEXIST;
+        }
+    }
+}
+
+/* Only adds and deletes are worth asking: a lost replace is treated as
+ * refused, and a lost read just was not read. */
+static unsigned int
+settle_round(struct round *round)
+{
+    struct tcb_worker *w = round->run->worker;
+    unsigned int n;
+
+    for (unsigned int i = 0; i < w->batch.n_slots; i++) {
+        if (w->batch.slots[i].state == TCNL_UNKNOWN
+            && (w->tasks[i].kind == TCB_TASK_ADD
+                || is_delete(w->tasks[i].kind))) {
+            ask_again(round, i);
+        }
+    }
+    n = w->aux.n_slots;
+    if (n) {
+        w->aux.reply_cb = round_reply;
+        w->aux.reply_aux = round;
+        tcnl_batch_flush(&w->aux);
+        for (unsigned int i = 0; i < n; i++) {
+            settle_one(round, i);
+        }
+        tcnl_batch_clear(&w->aux);
+    }
+    return n;
+}
+
+void
+tcb_settle(struct tcb_run *run)
+{
+    struct round *round = xmalloc(sizeof *round);
+
+    round->run = run;
+    for (int i = 0; i < MAX_ROUNDS && settle_round(round); i++) {
+        continue;
+    }
+    free(round);
+}
+
+/* The reply to a single get. */
+struct single {
+    const struct tcb_flow *flow;
+    struct reading reading;
+};
+
+static void
+single_reply(void *single_, unsigned int slot OVS_UNUSED,
+             const struct nlmsghdr *nlh)
+{
+    struct single *single = single_;
+
+    take_reading(&single->reading, single->flow, nlh);
+}
+
+static int
+build_single_get(struct tcnl_buffer *b, const void *flow)
+{
+    return tcb_build_get(b, NULL, flow);
+}
+
+static struct reading
+read_back(struct tcb_run *run, const struct tcb_flow *flow)
+{
+    struct single single = { .flow = flow };
+
+    tcnl_transact(run->worker->transport, build_single_get, flow,
+                  single_reply, &single, NULL);
+    return single.reading;
+}
+
+/* Sends an add again, for another handle or as a replace. */
+struct resend {
+    const struct nlmsghdr *nlh;
+    uint32_t handle;
+    uint16_t flags;
+};
+
+static int
+build_resend(struct tcnl_buffer *b, const void *resend_)
+{
+    const struct resend *resend = resend_;
+    const struct nlmsghdr *nlh = resend->nlh;
+    const uint8_t *payload = (const uint8_t *) nlh + NLMSG_HDRLEN;
+    struct tcmsg tcm;
+
+    memcpy(&tcm, payload, sizeof tcm);
+    tcm.tcm_handle = resend->handle;
+    tcnl_msg_begin(b, nlh->nlmsg_type, NLM_F_REQUEST | resend->flags, &tcm,
+                   sizeof tcm);
+    tcnl_put_attrs(b, payload + sizeof tcm,
+                   nlh->nlmsg_len - NLMSG_HDRLEN - sizeof tcm);
+    return tcnl_msg_end(b, NULL);
+}
+
+static void
+resend(struct tcb_run *run, const struct tcb_flow *flow, uint16_t flags,
+       struct tcnl_slot *slot)
+{
+    struct resend again = {
+        .nlh = (const struct nlmsghdr *)
+               (run->worker->batch.buffer.data + slot->ofs),
+        .handle = tcb_flow_handle(flow),
+        .flags = flags,
+    };
+    int error = tcnl_transact(run->worker->transport, build_resend, &again,
+                              NULL, NULL, &slot->error);
+
+    slot->state = error ? TCNL_FAILED : TCNL_OK;
+    slot->error.error = error;
+}
+
+struct tcb_flow *
+tcb_avoid_foreign(struct tcb_run *run, struct tcb_flow *flow,
+                  struct tcnl_slot *slot)
+{
+    for (int i = 0; i < MAX_MOVES && slot->error.error == EEXIST; i++) {
+        struct reading r = read_back(run, flow);
+        struct tcb_flow *moved;
+
+        if (!r.present) {
+            break;
+        } else if (r.ours) {
+            /* A leftover of this very flow. */
+            resend(run, flow, NLM_F_CREATE, slot);
+            break;
+        }
+        moved = tcb_flow_move(&run->offload->flows, flow, true);
+        if (!moved) {
+            break;
+        }
+        flow = moved;
+        resend(run, flow, NLM_F_CREATE | NLM_F_EXCL, slot);
+    }
+    return flow;
+}
+
+bool
+tcb_delete_found_nothing(const struct tcb_run *run,
+                         const struct tcb_flow *flow,
+                         const struct tcnl_error *error)
+{
+    struct tcnl_qdisc qdisc;
+
+    switch (error->error) {
+    case ENOENT:
+    case ENODEV:
+        return true;
+    case EINVAL:
+        /* This is also what the kernel says of a missing qdisc. */
+        return !tcnl_qdisc_get(run->worker->transport, flow->ifindex, &qdisc,
+                               NULL)
+               && qdisc.kind == TCNL_QDISC_NONE;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TCB_SHOW_H
+#define TCB_SHOW_H 1
+
+/* ovs-appctl tc-batch/show, tc-batch/stats and tc-batch/why.
+ *
+ * All of them read counts that are kept anyway: none asks the kernel or walks
+ * the flows.  With "ovs-appctl --format json" they answer in JSON. */
+
+/* Registers the commands.  Main thread, once. */
+void tcb_show_init(void);
+
+#endif /* tcb-show.h */
