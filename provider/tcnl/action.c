@@ -54,6 +54,79 @@ tcnl_actions_add(struct tcnl_actions *as, enum tcnl_action_kind kind,
     return a;
 }
 
+static bool
+action_equal(const struct tcnl_action *a, const struct tcnl_action *b)
+{
+    if (a->kind != b->kind || a->verdict != b->verdict) {
+        return false;
+    }
+    switch (a->kind) {
+    case TCNL_ACT_MIRRED:
+        return a->mirred.ifindex == b->mirred.ifindex
+               && a->mirred.eaction == b->mirred.eaction;
+    case TCNL_ACT_VLAN:
+        return a->vlan.op == b->vlan.op
+               && (a->vlan.op != TCA_VLAN_ACT_PUSH
+                   || (a->vlan.tpid == b->vlan.tpid
+                       && a->vlan.vid == b->vlan.vid
+                       && a->vlan.prio == b->vlan.prio));
+    case TCNL_ACT_CSUM:
+        return a->csum.update_flags == b->csum.update_flags;
+    case TCNL_ACT_SKBEDIT:
+        return a->skbedit.ptype == b->skbedit.ptype;
+    case TCNL_ACT_POLICE:
+        return a->police.index == b->police.index;
+    case TCNL_ACT_PEDIT:        /* See keys_equal(). */
+    case TCNL_ACT_GACT:
+    case TCNL_N_ACTION_KINDS:
+        break;
+    }
+    return true;
+}
+
+static bool
+keys_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
+           const struct tcnl_actions *bs, const struct tcnl_action *b)
+{
+    return a->kind != TCNL_ACT_PEDIT
+           || (a->pedit.n == b->pedit.n
+               && !memcmp(&as->pedit_keys[a->pedit.first],
+                          &bs->pedit_keys[b->pedit.first],
+                          a->pedit.n * sizeof as->pedit_keys[0]));
+}
+
+static bool
+extras_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
+             const struct tcnl_actions *bs, const struct tcnl_action *b)
+{
+    bool a_cookie = a->cookie && as->has_cookie;
+    bool b_cookie = b->cookie && bs->has_cookie;
+
+    return a->kind == TCNL_ACT_POLICE
+           || (a->no_percpu == b->no_percpu && a_cookie == b_cookie
+               && (!a_cookie || !memcmp(as->cookie, bs->cookie,
+                                        sizeof as->cookie)));
+}
+
+bool
+tcnl_actions_equal(const struct tcnl_actions *as,
+                   const struct tcnl_actions *bs)
+{
+    if (as->n != bs->n) {
+        return false;
+    }
+    for (unsigned int i = 0; i < as->n; i++) {
+        const struct tcnl_action *a = &as->a[i];
+        const struct tcnl_action *b = &bs->a[i];
+
+        if (!action_equal(a, b) || !keys_equal(as, a, bs, b)
+            || !extras_equal(as, a, bs, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ## Encoding. */
 
 static void
@@ -201,12 +274,25 @@ put_options(struct tcnl_buffer *b, const struct tcnl_actions *as,
 }
 
 static void
-put_action(struct tcnl_buffer *b, uint16_t type, const struct tcnl_actions *as,
+put_extras(struct tcnl_buffer *b, const struct tcnl_actions *as,
            const struct tcnl_action *a)
 {
     static const struct nla_bitfield32 no_percpu = {
         TCA_ACT_FLAGS_NO_PERCPU_STATS, TCA_ACT_FLAGS_NO_PERCPU_STATS
     };
+
+    if (a->cookie && as->has_cookie) {
+        tcnl_put(b, TCA_ACT_COOKIE, as->cookie, sizeof as->cookie);
+    }
+    if (a->no_percpu) {
+        tcnl_put(b, TCA_ACT_FLAGS, &no_percpu, sizeof no_percpu);
+    }
+}
+
+static void
+put_action(struct tcnl_buffer *b, uint16_t type, const struct tcnl_actions *as,
+           const struct tcnl_action *a)
+{
     size_t nest = tcnl_nest_begin(b, type);
     size_t options;
 
@@ -214,11 +300,8 @@ put_action(struct tcnl_buffer *b, uint16_t type, const struct tcnl_actions *as,
     options = tcnl_nest_begin(b, TCA_ACT_OPTIONS);
     put_options(b, as, a);
     tcnl_nest_end(b, options);
-    if (a->cookie && as->has_cookie) {
-        tcnl_put(b, TCA_ACT_COOKIE, as->cookie, sizeof as->cookie);
-    }
-    if (a->no_percpu) {
-        tcnl_put(b, TCA_ACT_FLAGS, &no_percpu, sizeof no_percpu);
+    if (a->kind != TCNL_ACT_POLICE) {
+        put_extras(b, as, a);
     }
     tcnl_nest_end(b, nest);
 }
@@ -401,8 +484,8 @@ parse_police(const struct nlattr *nest, struct tcnl_action *a)
     return found && tcnl_attrs_ok(&it) ? 0 : EBADMSG;
 }
 
-/* Copies the keys themselves; rest of the words in struct tc_pedit_key make
- * the offset depend on the packet. */
+/* Copies the keys themselves; the other words of struct tc_pedit_key make the
+ * offset depend on the packet. */
 static int
 parse_pedit_keys(const struct nlattr *parms, struct tcnl_pedit_key *keys,
                  unsigned int n)

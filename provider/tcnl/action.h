@@ -31,7 +31,10 @@ enum tcnl_action_kind {
 struct tcnl_action {
     enum tcnl_action_kind kind;
     bool cookie;                /* Carries the list's cookie. */
-    bool no_percpu;             /* TCA_ACT_FLAGS_NO_PERCPU_STATS. */
+    bool no_percpu;             /* TCA_ACT_FLAGS_NO_PERCPU_STATS.  Neither is
+                                 * sent with police: the action is there
+                                 * already, shared, and would take the cookie
+                                 * of whoever bound it last. */
     uint32_t verdict;           /* TC_ACT_PIPE, _SHOT, _STOLEN,
                                  * _GOTO_CHAIN | chain, ... */
     union {
@@ -86,6 +89,11 @@ struct tcnl_action *tcnl_actions_add(struct tcnl_actions *,
                                      uint32_t verdict);
 
 const char *tcnl_action_kind_name(enum tcnl_action_kind);
+
+/* Do both do the same, with the same cookies?  Of a police action only index
+ * and verdict are compared. */
+bool tcnl_actions_equal(const struct tcnl_actions *,
+                        const struct tcnl_actions *);
 
 /* Puts the list as attribute 'type' (TCA_FLOWER_ACT). */
 void tcnl_actions_put(struct tcnl_buffer *, uint16_t type,
