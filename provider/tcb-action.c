@@ -350,7 +350,7 @@ translate_meter(struct tcb_translation *t, const struct nlattr *nla)
     if (error) {
         return error;
     }
-    a = add_action(t, TCNL_ACT_POLICE, verdict_of(t), false);
+    a = add_action(t, TCNL_ACT_POLICE, TC_ACT_PIPE, false);
     if (!a) {
         return EOPNOTSUPP;
     }

@@ -6,7 +6,19 @@
  *
  * One OVS action may become several TC actions: output to an internal port is
  * skbedit (packet type host) and mirred to its ingress; header rewrites are
- * one pedit and, where a checksum covers them, one csum. */
+ * one pedit and, where a checksum covers them, one csum.
+ *
+ * The lists are those of OVS's own tc provider, with these exceptions:
+ *
+ *    - A list that ends in a police gets a drop behind it.  A police that is
+ *      named by its index keeps the verdict it was made with, so packets below
+ *      the rate would go on to the stack.
+ *    - A list without output, goto or drop has the cookie, too: on its last
+ *      action that is not shared.
+ *    - A recirculation that more actions follow is refused, for TC would not
+ *      execute them.
+ *    - So is a set of the whole IPv6 header without a mask, for it has the
+ *      flow label in it, which TC does not set. */
 
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
@@ -16,13 +28,13 @@
 
 struct tcb_offload;
 
-/* At most this many meters and goto actions are counted per flow. */
+/* A flow with more different meters than this is refused. */
 #define TCB_MAX_FLOW_METERS 4
 
 /* What a flow's actions refer to beyond the filter itself. */
 struct tcb_action_uses {
     uint32_t goto_chain;        /* 0: none. */
-    uint8_t n_meters;
+    uint8_t n_meters;           /* Different ones. */
     uint32_t police[TCB_MAX_FLOW_METERS];   /* Police indexes. */
 };
 
@@ -30,6 +42,8 @@ struct tcb_action_uses {
  * that matches 'flower' into 'tc'.  A rewrite of fields under a checksum needs
  * an exact IP protocol: it is added to 'flower' from 'match' (a copy of the
  * flow's match before tcb_match_to_flower() consumed it) if missing there.
+ * The cookie itself is the caller's to set; here it is only decided which
+ * actions carry it.
  * Returns 0, or EOPNOTSUPP with the reason in 'why'.  Thread-safe; looks up
  * ports and meters under RCU. */
 int tcb_actions_to_tc(const struct tcb_offload *,

@@ -35,7 +35,8 @@ struct tcb_field {
 extern const struct tcb_field tcb_fields[];
 extern const size_t tcb_n_fields;
 
-/* Name of the first member of 'mask' that has a bit set, NULL if none has. */
+/* Name of the first member of 'mask' that has a bit set; to be called only if
+ * one has. */
 const char *tcb_field_in_mask(const struct flow *mask);
 
 #endif /* tcb-field.h */

@@ -320,9 +320,8 @@ translate_plain_fields(struct match *match, struct tcnl_flower *flower)
 static int
 check_leftovers(const struct match *match, struct tcb_refusal *why)
 {
-    const char *name = tcb_field_in_mask(&match->wc.masks);
-
-    return name ? refuse(why, name) : 0;
+    return (flow_wildcards_is_catchall(&match->wc)
+            ? 0 : refuse(why, tcb_field_in_mask(&match->wc.masks)));
 }
 
 int

@@ -7,7 +7,21 @@
  * Every bit of the mask is either expressed in the flower match or the flow is
  * refused: the translator clears what it has consumed and refuses what is
  * left.  in_port and recirc_id are not part of the flower match: they are the
- * device and the chain. */
+ * device and the chain.
+ *
+ * Within what is translated at all, flows are accepted and refused as by OVS's
+ * own tc provider, and the filters are the same, with these exceptions, in all
+ * of which its filter would match other packets than the flow:
+ *
+ *    - An exact IP protocol of 0 is matched, not left out.
+ *    - An Ethernet type with wildcards is refused, not taken as exact.
+ *    - L4 keys without an exact protocol, and ICMPv4 in IPv6 or the other way
+ *      round, are refused: flower ignores them.
+ *    - A tag whose own Ethernet type is wildcarded, and one that is truncated,
+ *      are refused.
+ *
+ * In a report only that part of a VLAN tag is exact which the filter matches;
+ * OVS's own provider reports all of it as exact. */
 
 #include "openvswitch/match.h"
 #include "tcb-why.h"
@@ -23,9 +37,9 @@ int tcb_match_to_flower(struct match *match, struct tcnl_flower *flower,
                         uint32_t *chain, struct tcb_refusal *why);
 
 /* The way back, for full dumps and gets: 'match' is initialized here; it
- * gets in_port and, if 'chain' is nonzero or recirculation ids are shared,
- * recirc_id as exact matches, as OVS's own provider reports them.  Returns 0
- * or EOPNOTSUPP. */
+ * gets in_port and recirc_id as exact matches, as OVS's own provider reports
+ * them.  'flower' is as it was sent, that is, ETH_TYPE is the type of the tag
+ * if there is one.  Returns 0 or EOPNOTSUPP (not made by us). */
 int tcb_match_from_flower(const struct tcnl_flower *flower, uint32_t chain,
                           odp_port_t in_port, struct match *match);
 

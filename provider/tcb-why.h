@@ -6,7 +6,8 @@
  *
  * Translators and the planner fill in a struct tcb_refusal where they give
  * up; operate counts it with tcb_why_count().  Counting is cheap and bounded:
- * a port keeps one line per distinct (cause, detail). */
+ * a port keeps one line per distinct (cause, detail), at most 64 of them; what
+ * comes after that is only counted. */
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/hmap.h"
@@ -46,6 +47,7 @@ struct tcb_refusal {
     char detail[TCB_DETAIL_MAX];
 };
 
+/* Fills in a refusal, without an errno; a long detail is cut. */
 void tcb_refuse(struct tcb_refusal *, enum tcb_cause, const char *format, ...)
     OVS_PRINTF_FORMAT(3, 4);
 
@@ -65,8 +67,14 @@ void tcb_why_destroy(struct tcb_why *);
 bool tcb_why_count(struct tcb_why *, const struct tcb_refusal *);
 
 uint64_t tcb_why_total(const struct tcb_why *);
+
+/* Text has one line per reason, indented by two spaces, the most frequent
+ * first.  JSON is {"total": N, "not_listed": N, "refusals": [{"cause",
+ * "detail", "errno", "count"}...]}, in the same order; the caller frees it. */
 void tcb_why_format(const struct tcb_why *, struct ds *);
 struct json *tcb_why_json(const struct tcb_why *);
+
+/* A cause's short name and its explanation. */
 
 const char *tcb_cause_name(enum tcb_cause);
 const char *tcb_cause_text(enum tcb_cause);

@@ -224,7 +224,7 @@ compare(const char *match, const char *actions)
     return true;
 }
 
-/* Where we differ on purpose: see docs of tcb-match.c and tcb-action.c.
+/* Where we differ on purpose is said in tcb-match.h and tcb-action.h.
  * Meters are left out because the others' are not ours. */
 static bool
 is_comparable(const struct test_text *text)
@@ -259,8 +259,8 @@ static const char *const l3s[] = {
     "eth_type(0x88cc)",
     "eth_type(0x0806),arp()",
     "eth_type(0x0806),arp(sip=1.2.3.4,op=2)",
-    "eth_type(0x0806),arp(tip=1.2.3.4/255.0.0.0,op=1/1,"
-        "sha=00:00:00:00:00:01,tha=00:00:00:00:00:02/ff:ff:ff:00:00:00)",
+    ("eth_type(0x0806),arp(tip=1.2.3.4/255.0.0.0,op=1/1,"
+     "sha=00:00:00:00:00:01,tha=00:00:00:00:00:02/ff:ff:ff:00:00:00)"),
     "eth_type(0x8035),arp()",
     "eth_type(0x8035),arp(op=3)",
 };

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dpif-offload-provider.h"
 #include "flow.h"
 #include "netlink.h"
 #include "odp-util.h"
@@ -299,6 +300,7 @@ test_shapes(void **state OVS_UNUSED)
     /* A police keeps its own verdict, so a drop follows. */
     translate_ok(IP4, "meter(1)", &r);
     assert_int_equal(r.actions.n, 2);
+    assert_int_equal(r.actions.a[0].verdict, TC_ACT_PIPE);
     assert_int_equal(r.actions.a[1].kind, TCNL_ACT_GACT);
     assert_int_equal(r.actions.a[1].verdict, TC_ACT_SHOT);
 

@@ -36,7 +36,8 @@ const struct test_text test_accepted[] = {
     { IN "eth_type(0x0800),ipv4(frag=first)", "2" },
     { IN "eth_type(0x0800),ipv4(proto=17,frag=later)", "2" },
     { IN "eth_type(0x86dd),ipv6(src=2001:db8::/ffff:ffff::,dst=2001:db8::1,"
-      "proto=58,tclass=0x4/0xfc,hlimit=255,frag=no),icmpv6(type=128,code=0)", "2" },
+      "proto=58,tclass=0x4/0xfc,hlimit=255,frag=no),"
+      "icmpv6(type=128,code=0)", "2" },
     { IN "eth_type(0x86dd),ipv6(proto=17,frag=no),udp(dst=4789)", "2" },
 
     /* Actions. */
