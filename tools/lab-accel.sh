@@ -21,6 +21,7 @@ vm_args() {
         -device "virtio-9p-pci,fsdev=root,mount_tag=root"
     )
     VM_CMDLINE="console=ttyS0 loglevel=5 panic=-1 panic_on_warn=1 oops=panic"
+    VM_CMDLINE+=" bonding.max_bonds=0 dummy.numdummies=0 ifb.numifbs=0"
     VM_CMDLINE+=" root=root rootfstype=9p ro"
     VM_CMDLINE+=" rootflags=trans=virtio,version=9p2000.L,msize=1048576,cache=loose"
 }
@@ -69,6 +70,8 @@ vm_try_kvm() {
         -append "$VM_CMDLINE init=$TOP/tools/guest/probe-init" \
         </dev/null >"$dir/qemu" 2>&1 &
     pid=$!
+    # QEMU may abort here; the shell need not say so.
+    disown "$pid"
     VM_PID=$pid
     for ((i = 0; i < 80; i++)); do
         if grep -q alive "$dir/report"; then

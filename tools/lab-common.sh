@@ -123,8 +123,11 @@ step() {
     local status='' shown=0
     shift 4
     mkdir -p "$(dirname "$log")"
+    # In a process group of its own, so that all of it can be ended.
+    set -m
     "$@" >"$log" 2>&1 </dev/null &
     pid=$!
+    set +m
     STEP_PID=$pid
     while kill -0 "$pid" 2>/dev/null; do
         sleep 0.5

@@ -56,6 +56,7 @@ make modules_install INSTALL_MOD_PATH="$build/out/modules" INSTALL_MOD_STRIP=1
 release=$(make -s kernelrelease)
 # These point into the source tree, which goes away.
 rm -f "$build/out/modules/lib/modules/$release"/{build,source}
-cp arch/x86/boot/bzImage System.map "$build/out/"
+# QEMU can boot vmlinux as it is, which saves unpacking it under emulation.
+cp arch/x86/boot/bzImage vmlinux System.map "$build/out/"
 cp .config "$build/out/config"
 printf '%s\n' "$release" >"$build/out/complete"

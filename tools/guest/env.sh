@@ -25,8 +25,8 @@ ulimit -c 0
 # lab_alive NAME: the daemon NAME runs.
 lab_alive() {
     local pid
-    pid=$(cat "$OVS_RUN/$1.pid" 2>/dev/null) && [ -n "$pid" ] &&
-        kill -0 "$pid" 2>/dev/null
+    [ -e "$OVS_RUN/$1.pid" ] && read -r pid <"$OVS_RUN/$1.pid" &&
+        [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null
 }
 
 # lab_crashed NAME: the daemon NAME ended without being asked to; one that is

@@ -6,7 +6,7 @@
 # Stops ovs-vswitchd and ovsdb-server.  Exits 1 when one of them had crashed,
 # or does not stop when it is asked to.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "${0%/*}/env.sh"
 
 rc=0
 
@@ -22,7 +22,7 @@ stop() {
         return
     fi
     lab_alive "$name" || return 0
-    pid=$(cat "$OVS_RUN/$name.pid")
+    read -r pid <"$OVS_RUN/$name.pid"
     ovs-appctl -T 20 -t "$name" exit "$@" || true
     for ((i = 0; i < 200; i++)); do
         kill -0 "$pid" 2>/dev/null || return 0

@@ -8,7 +8,7 @@
 # before ovs-vswitchd starts; "hw-offload=false" is one of them.  The
 # database starts empty, except with --keep.  Does nothing when both run.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "${0%/*}/env.sh"
 
 keep=
 if [ "${1-}" = --keep ]; then
@@ -22,9 +22,7 @@ fi
 
 mkdir -p "$OVS_RUN" "$OVS_LOG" "$OVS_ETC"
 modprobe openvswitch
-for module in vport-vxlan vport-geneve vport-gre; do
-    modprobe "$module" 2>/dev/null || true
-done
+modprobe -a vport-vxlan vport-geneve vport-gre 2>/dev/null || true
 
 if ! lab_alive ovsdb-server; then
     if [ -z "$keep" ]; then
@@ -33,11 +31,11 @@ if ! lab_alive ovsdb-server; then
     if [ ! -e "$OVS_ETC/conf.db" ]; then
         ovsdb-tool create "$OVS_ETC/conf.db" "$OVS_BUILD/vswitchd/vswitch.ovsschema"
     fi
-    ovsdb-server "$OVS_ETC/conf.db" --remote="punix:$OVS_RUN/db.sock" \
-        --pidfile --log-file --detach --no-chdir -vconsole:off -vsyslog:off
+    ovsdb-server -vconsole:off -vsyslog:off "$OVS_ETC/conf.db" \
+        --remote="punix:$OVS_RUN/db.sock" --pidfile --log-file --detach --no-chdir
 fi
 ovs-vsctl --no-wait init -- set Open_vSwitch . \
     other_config:hw-offload=true "${@/#/other_config:}"
 rm -f "$OVS_RUN/ovs-vswitchd.pid"
-ovs-vswitchd "unix:$OVS_RUN/db.sock" \
-    --pidfile --log-file --detach --no-chdir -vconsole:off -vsyslog:off
+ovs-vswitchd -vconsole:off -vsyslog:off "unix:$OVS_RUN/db.sock" \
+    --pidfile --log-file --detach --no-chdir

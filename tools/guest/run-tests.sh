@@ -7,7 +7,7 @@
 # reports their counts on file descriptor 9 (see session.sh).  Exits 0 unless
 # the tests could not be run at all: the counts say how they went.
 set -euo pipefail
-here=$(dirname "$0")
+here=${0%/*}
 . "$here/env.sh"
 
 limit=${LAB_TEST_TIMEOUT:-300}

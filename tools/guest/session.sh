@@ -13,7 +13,7 @@
 #
 # The job sets: OVS_BUILD OVS_TCB_SRC LAB_OUT LAB_MODE LAB_CWD LAB_ARGS[].
 set -euo pipefail
-here=$(dirname "$0")
+here=${0%/*}
 . "$LAB_OUT/job"
 . "$here/env.sh"
 
