@@ -441,6 +441,70 @@ test_mask_bytes(void **state OVS_UNUSED)
     }
 }
 
+/* Matches that textual flows cannot express. */
+
+static void
+check_refused(struct match match, const char *detail)
+{
+    struct tcnl_flower flower;
+    struct tcb_refusal why;
+    uint32_t chain;
+
+    assert_int_equal(tcb_match_to_flower(&match, &flower, &chain, &why),
+                     EOPNOTSUPP);
+    assert_int_equal(why.cause, TCB_CAUSE_MATCH);
+    assert_string_equal(why.detail, detail);
+}
+
+static void
+parse_match(const char *text, struct match *match)
+{
+    struct test_flow flow;
+
+    test_flow_parse(&flow, text, "2");
+    test_flow_match(&flow, match);
+    test_flow_uninit(&flow);
+}
+
+static void
+test_odd_matches(void **state OVS_UNUSED)
+{
+    struct match match;
+
+    /* A tag of any protocol, and one without a TCI. */
+    parse_match(packets[3], &match);
+    match.wc.masks.vlans[0].tpid = 0;
+    check_refused(match, "vlan with any protocol");
+    parse_match(packets[3], &match);
+    match.flow.vlans[0].tci = 0;
+    check_refused(match, "truncated vlan tag");
+
+    /* An ICMP type of 9 bits. */
+    parse_match(ICMP4, &match);
+    match.flow.tp_src = htons(0x100);
+    match.wc.masks.tp_src = OVS_BE16_MAX;
+    check_refused(match, "tp_src");
+
+    /* L4 without an exact protocol. */
+    parse_match(TCP4, &match);
+    match.wc.masks.nw_proto = 0;
+    match.wc.masks.tp_dst = OVS_BE16_MAX;
+    check_refused(match, "tp_dst");
+
+    /* A frame with a length in place of a type. */
+    parse_match(IN "eth_type(0x88cc)", &match);
+    match.flow.dl_type = htons(FLOW_DL_TYPE_NONE);
+    check_refused(match, "frame without an eth_type");
+
+    /* Metadata of OpenFlow, which a datapath flow never has. */
+    parse_match(IP4, &match);
+    match.wc.masks.regs[3] = 1;
+    check_refused(match, "register");
+    match.wc.masks.regs[3] = 0;
+    match.wc.masks.metadata = OVS_BE64_MAX;
+    check_refused(match, "metadata");
+}
+
 /* Filters of others. */
 static void
 test_not_ours(void **state OVS_UNUSED)
@@ -524,6 +588,7 @@ main(void)
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_exact_ip_proto),
         cmocka_unit_test(test_mask_bytes),
+        cmocka_unit_test(test_odd_matches),
         cmocka_unit_test(test_not_ours),
         cmocka_unit_test(test_why),
     };
