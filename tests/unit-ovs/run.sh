@@ -4,7 +4,7 @@
 # usage: run.sh OVS-BUILD [OUTPUT-DIRECTORY]
 #
 # Builds and runs the tests of the translation between Open vSwitch and TC.
-# They link with lib/libopenvswitch.la of a finished build of Open vSwitch, with
+# They link with the libopenvswitch.a of a finished build of Open vSwitch, with
 # or without our patches: in the former case our ports and meters are in the
 # library, too, and the tests' own take their place.  CC and CFLAGS count.
 

@@ -365,8 +365,7 @@ static const char *const packets[] = {
     TCP6,
     IN "eth_type(0x86dd),ipv6(proto=1,frag=no)",
     IN "eth_type(0x86dd),ipv6(proto=58,frag=no),icmpv6()",
-    "in_port(1),eth(),eth_type(0x86dd),ipv6(proto=58,frag=no),"
-       "icmpv6(type=135),nd()",
+    IN "eth_type(0x86dd),ipv6(proto=58,frag=no),icmpv6(type=135),nd()",
 };
 
 #define IS_IN(OFS, MEMBER)                                              \
