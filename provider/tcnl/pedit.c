@@ -209,7 +209,8 @@ place_of_key(const struct tcnl_pedit_key *key, uint32_t mask)
 }
 
 /* A key that writes nothing, bits outside of its mask, bits of no field or of
- * two, or bits that another key writes too, is not one of ours. */
+ * two, or bits that another key writes too, is not one of ours.  Nor is one
+ * that is not aligned. */
 static int
 parse_key(const struct tcnl_pedit_key *key, struct tcnl_rewrites *r)
 {
@@ -217,8 +218,8 @@ parse_key(const struct tcnl_pedit_key *key, struct tcnl_rewrites *r)
     const struct place *p;
     uint8_t *field_mask;
 
-    if (key->cmd != TCA_PEDIT_KEY_EX_CMD_SET || !mask || key->val & key->mask
-        || !(p = place_of_key(key, mask))) {
+    if (key->cmd != TCA_PEDIT_KEY_EX_CMD_SET || key->off % 4 || !mask
+        || key->val & key->mask || !(p = place_of_key(key, mask))) {
         return EOPNOTSUPP;
     }
     field_mask = (uint8_t *) &r->mask + p->ofs;
