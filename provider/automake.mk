@@ -7,20 +7,34 @@
 include %D%/tcnl/sources.mk
 
 tc_batch_sources = \
+	%D%/tcb-action-report.c \
+	%D%/tcb-action.c \
 	%D%/tcb-action.h \
 	%D%/tcb-chain-use.c \
 	%D%/tcb-chain-use.h \
+	%D%/tcb-class.c \
+	%D%/tcb-decode.c \
+	%D%/tcb-decode.h \
+	%D%/tcb-dump.c \
+	%D%/tcb-dump.h \
+	%D%/tcb-field.c \
+	%D%/tcb-field.h \
 	%D%/tcb-finish.c \
 	%D%/tcb-flow-table.c \
 	%D%/tcb-flow-table.h \
+	%D%/tcb-leftover.c \
+	%D%/tcb-leftover.h \
+	%D%/tcb-match-report.c \
 	%D%/tcb-match.c \
 	%D%/tcb-match.h \
+	%D%/tcb-meter.c \
 	%D%/tcb-meter.h \
 	%D%/tcb-offload.h \
 	%D%/tcb-operate.c \
 	%D%/tcb-operate.h \
 	%D%/tcb-plan.c \
 	%D%/tcb-plan.h \
+	%D%/tcb-port.c \
 	%D%/tcb-port.h \
 	%D%/tcb-prio.c \
 	%D%/tcb-prio.h \
@@ -28,6 +42,9 @@ tc_batch_sources = \
 	%D%/tcb-rewrite.h \
 	%D%/tcb-run.c \
 	%D%/tcb-run.h \
+	%D%/tcb-settle.c \
+	%D%/tcb-show.c \
+	%D%/tcb-show.h \
 	%D%/tcb-why.c \
 	%D%/tcb-why.h \
 	%D%/tcb-worker.c \

@@ -73,10 +73,10 @@ tcb_decode_filter(const struct tcb_offload *offload, odp_port_t in_port,
     struct match match;
     int error;
 
-    if (!info->options || !info->acts) {
+    if (!info->acts) {
         return EOPNOTSUPP;
     }
-    error = tcnl_flower_parse(info->options, &flower);
+    error = tcnl_filter_parse_flower(info, &flower);
     if (!error) {
         error = tcnl_actions_parse(info->acts, &actions);
     }

@@ -4,6 +4,7 @@
 #include "tcb-flow-table.h"
 
 #include "hash.h"
+#include "odp-util.h"
 #include "ovs-rcu.h"
 #include "timeval.h"
 #include "util.h"

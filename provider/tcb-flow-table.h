@@ -95,7 +95,7 @@ struct tcb_flow_table {
 
     struct ovs_mutex slots_mutex;   /* Guards the two below. */
     uint32_t *free_slots;           /* A stack. */
-    uint32_t n_free, allocated_free;
+    size_t n_free, allocated_free;
     atomic_uint32_t n_slots;        /* Slots ever used. */
 
     atomic_count n_live;            /* Flows in the kernel. */

@@ -8,6 +8,7 @@
  * with a 16-byte action cookie (the ufid) and not at prio 1, which belongs to
  * port policing.  Whatever else stands there is foreign and is not touched. */
 
+#include "tcnl/ack.h"
 #include "tcnl/filter.h"
 
 struct tcb_worker;

@@ -6,6 +6,7 @@
 
 #include "openvswitch/ofp-meter.h"
 
+struct dpif_offload;
 struct tcb_offload;
 
 /* Police indexes of ours; OVS's own tc provider has 0x1....... */

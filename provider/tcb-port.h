@@ -12,6 +12,7 @@
 #include "dpif-offload-provider.h"
 #include "ovs-atomic.h"
 #include "tcb-why.h"
+#include "tcnl/ack.h"
 #include "tcnl/filter.h"
 
 struct tcb_offload;

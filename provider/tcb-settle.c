@@ -218,8 +218,8 @@ resend(struct tcb_run *run, const struct tcb_flow *flow, uint16_t flags,
        struct tcnl_slot *slot)
 {
     struct resend again = {
-        .nlh = (const struct nlmsghdr *)
-               (run->worker->batch.buffer.data + slot->ofs),
+        .nlh = ALIGNED_CAST(const struct nlmsghdr *,
+                            run->worker->batch.buffer.data + slot->ofs),
         .handle = tcb_flow_handle(flow),
         .flags = flags,
     };

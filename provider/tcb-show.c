@@ -310,9 +310,10 @@ format_json(const struct json *json, int indent, struct ds *ds)
         ds_put_format(ds, " %.1f\n", json_real(json));
         break;
     case JSON_INTEGER:
-        ds_put_format(ds, " %lld\n", json_integer(json));
+        ds_put_format(ds, " %"PRId64"\n", json_integer(json));
         break;
     case JSON_NULL:
+    case JSON_SERIALIZED_OBJECT:
     case JSON_N_TYPES:
     default:
         ds_put_char(ds, '\n');

@@ -7,14 +7,22 @@
 
 unit_tests = \
 	%D%/unit/test-ack \
+	%D%/unit/test-action \
 	%D%/unit/test-batch \
 	%D%/unit/test-buffer \
 	%D%/unit/test-dump \
-	%D%/unit/test-socket
+	%D%/unit/test-filter \
+	%D%/unit/test-flower \
+	%D%/unit/test-pedit \
+	%D%/unit/test-police \
+	%D%/unit/test-socket \
+	%D%/unit/test-stats
 
 fuzz_targets = \
 	%D%/fuzz/fuzz-ack \
-	%D%/fuzz/fuzz-dump
+	%D%/fuzz/fuzz-dump \
+	%D%/fuzz/fuzz-filter \
+	%D%/fuzz/fuzz-police
 
 script_tests = \
 	%D%/unit/test-apply.sh \
@@ -26,7 +34,9 @@ fake_sources = \
 	%D%/fake/fake-input.c \
 	%D%/fake/fake-input.h \
 	%D%/fake/fake-kernel.c \
-	%D%/fake/fake-kernel.h
+	%D%/fake/fake-kernel.h \
+	%D%/fake/fake-sample.c \
+	%D%/fake/fake-sample.h
 
 # The main() of a fuzz target outside of libFuzzer is in the library too: the
 # linker takes it only for programs that have none of their own.

@@ -150,3 +150,18 @@ tcnl_nest_end(struct tcnl_buffer *b, size_t mark)
     }
     mnl_attr_nest_end(b->msg, (void *) ((uint8_t *) b->msg + mark));
 }
+
+void
+tcnl_put_attrs(struct tcnl_buffer *b, const void *attrs, size_t len)
+{
+    if (!is_open(b)) {
+        return;
+    }
+    assert(MNL_ALIGN(len) == len);
+    if (room(b) - b->msg->nlmsg_len < len) {
+        b->failed = true;
+        return;
+    }
+    memcpy(mnl_nlmsg_get_payload_tail(b->msg), attrs, len);
+    b->msg->nlmsg_len += len;
+}

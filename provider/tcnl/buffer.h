@@ -49,6 +49,10 @@ void tcnl_put_u32(struct tcnl_buffer *, uint16_t type, uint32_t);
 void tcnl_put_u64(struct tcnl_buffer *, uint16_t type, uint64_t);
 void tcnl_put_string(struct tcnl_buffer *, uint16_t type, const char *);
 
+/* Puts 'len' bytes of attributes, a multiple of 4, as they stand in another
+ * message. */
+void tcnl_put_attrs(struct tcnl_buffer *, const void *attrs, size_t len);
+
 /* Opens and closes a nested attribute; 'mark' is what begin returned. */
 size_t tcnl_nest_begin(struct tcnl_buffer *, uint16_t type);
 void tcnl_nest_end(struct tcnl_buffer *, size_t mark);

@@ -5,12 +5,17 @@
 
 tcnl_sources = \
 	%D%/ack.c \
+	%D%/action.c \
 	%D%/batch.c \
 	%D%/buffer.c \
 	%D%/datagram.c \
 	%D%/dump.c \
+	%D%/filter.c \
 	%D%/flower.c \
 	%D%/pedit.c \
+	%D%/police.c \
+	%D%/probe.c \
+	%D%/qdisc.c \
 	%D%/socket.c \
 	%D%/stats.c \
 	%D%/transport.c
