@@ -49,6 +49,10 @@ LDADD = tests/libfake.a libtcnl-all.la
 
 TESTS += $(script_tests) $(fuzz_targets)
 check_PROGRAMS += $(fuzz_targets)
+
+# Run in a machine with a kernel of its own, by vm/test-tcnl.sh.
+check_PROGRAMS += %D%/vm/tcnl-real
+
 if HAVE_CMOCKA
 LDADD += $(CMOCKA_LIBS)
 check_PROGRAMS += $(unit_tests)

@@ -25,6 +25,7 @@ static struct sample samples[SAMPLE_MAX];
 static struct nlmsghdr *
 reset(void)
 {
+    memset(memory, 0, sizeof memory);
     tcnl_buffer_init(&b, memory, sizeof memory);
     return (void *) memory;
 }
