@@ -108,8 +108,9 @@ int tcnl_actions_parse(const struct nlattr *acts, struct tcnl_actions *);
  *
  * The counters are those of the action that has seen most packets among the
  * filter's own; police actions are shared between filters and left out.
- * 'lastuse_ms' is time since last use, only in full form; 'never_used' if the
- * kernel says so (install equals lastuse). */
+ * 'lastuse_ms' is the shortest time since the last use of one, only in full
+ * form ('has_times').  The kernel sets it to the time of the install at first:
+ * 'never_used' says that it is still that, and that nothing was counted. */
 struct tcnl_filter_counters {
     struct tcnl_stats stats;
     bool has_cookie;

@@ -22,8 +22,8 @@ struct sample {
     struct tcnl_actions actions;
 };
 
-/* Makes all samples, at most SAMPLE_MAX, for filters on 'ifindex' that redirect
- * to it.  Returns their number. */
+/* Makes all samples, at most SAMPLE_MAX, for filters on 'ifindex' that
+ * redirect to it.  Returns their number. */
 unsigned int samples_make(struct sample *samples, int ifindex);
 
 #endif /* fake-sample.h */

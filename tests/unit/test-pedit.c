@@ -116,7 +116,8 @@ test_words(void **state)
     static const uint8_t src[] = { 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6 };
     static const uint8_t dst[] = { 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6 };
     static const uint8_t type[] = { 0x88, 0x47 };
-    static const uint8_t ip[] = { 10, 1, 2, 3 }, ip_mask[] = { 255, 0, 255, 0 };
+    static const uint8_t ip[] = { 10, 1, 2, 3 };
+    static const uint8_t ip_mask[] = { 255, 0, 255, 0 };
     static const uint8_t port[] = { 0x12, 0x34 };
     static const uint8_t ttl = 0x3f, tclass = 0xb8, ones[6] = {
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff

@@ -74,7 +74,9 @@ static const uint64_t rates[] = {
 static void
 test_rates(void **state)
 {
-    static const uint64_t bursts[] = { 1, 60, 1500, 65535, 1000000, 100000000 };
+    static const uint64_t bursts[] = {
+        1, 60, 1500, 65535, 1000000, 100000000
+    };
 
     (void) state;
     for (unsigned int i = 0; i < N_RATES; i++) {

@@ -99,7 +99,7 @@ test_wide(void **state)
     }
 }
 
-/* On machines that want 64-bit alignment, padding stands before the counter. */
+/* Where 64-bit alignment is wanted, padding stands before the counter. */
 static void
 test_padding(void **state)
 {
