@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: lab-ovs-build.sh OVS_SOURCE APPLY_SCRIPT OVS_SERIES SLOT
+# usage: lab-ovs-build.sh OVS_SOURCE APPLY_SCRIPT OVS_SERIES SLOT CONFIGURE-ARG...
 #
 # Brings SLOT/tree up to date with OVS_SOURCE, the patches and the provider,
 # and builds it.  Only files whose contents changed are copied, so that an
@@ -13,6 +13,7 @@
 set -euo pipefail
 
 source=$1 apply=$2 series=$3 slot=$4
+shift 4
 tree=$slot/tree
 
 fail() {
@@ -28,16 +29,12 @@ manifest() {
 
 # Patched sources, beside the tree; they stay, and are brought up to date.
 fresh=$slot/fresh
-if [ -e "$(dirname "$apply")/../provider/automake.mk" ]; then
-    if ! "$apply" "$source" "$fresh" >"$slot/apply.log" 2>&1; then
-        cat "$slot/apply.log"
-        fail "the patches of ovs-patches/$series cannot be applied:" \
-            "$(tail -n 1 "$slot/apply.log")"
-    fi
-else
-    printf 'there is no provider yet: plain Open vSwitch\n'
-    rm -rf "$fresh"
-    cp -a "$source" "$fresh"
+# (apply.sh refuses a directory that it has not finished.)
+[ -e "$fresh/.tc-batch-applied" ] || rm -rf "$fresh"
+if ! "$apply" "$source" "$fresh" >"$slot/apply.log" 2>&1; then
+    cat "$slot/apply.log"
+    fail "the patches of ovs-patches/$series cannot be applied:" \
+        "$(tail -n 1 "$slot/apply.log")"
 fi
 manifest "$fresh" >"$slot/manifest.new"
 
@@ -46,9 +43,7 @@ if [ ! -e "$slot/configured" ]; then
     cp -a "$fresh" "$tree"
     cd "$tree"
     ./boot.sh
-    ./configure --prefix=/usr --localstatedir=/var --sysconfdir=/etc \
-        --disable-ssl --enable-silent-rules \
-        CFLAGS="-O2 -g" PYTHON3=/usr/bin/python3
+    ./configure "$@"
     mv "$slot/manifest.new" "$slot/manifest"
     touch "$slot/configured"
 else

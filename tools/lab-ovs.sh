@@ -9,6 +9,9 @@
 # touched; another one is taken, or made, for a run with other sources.
 
 OVS_SLOTS=4
+OVS_CONFIGURE=(--prefix=/usr --localstatedir=/var --sysconfdir=/etc
+    --disable-ssl --enable-silent-rules
+    "CFLAGS=-O2 -g" PYTHON3=/usr/bin/python3)
 
 # ovs_source: sets OVS_SOURCE (a pristine tree) and OVS_VERSION.
 ovs_source() {
@@ -47,7 +50,7 @@ ovs_prepare() {
     base=$({
         printf '%s %s\n' "$OVS_VERSION" "$(uname -m)"
         gcc -dumpfullversion 2>/dev/null || true
-        hash_files "$TOP/tools/lab-ovs-build.sh"
+        printf '%s\n' "${OVS_CONFIGURE[@]}"
     } | hash_of)
     want=$(hash_files "$TOP/ovs-patches/apply.sh" "$TOP/ovs-patches/$LAB_OVS" \
         "$TOP/provider" | hash_of)
@@ -123,7 +126,7 @@ ovs_prune() {
 
 # ovs_refresh SLOT WANT: makes SLOT hold a built tree of the sources here.
 ovs_refresh() {
-    local slot=$1 want=$2 log=$CACHE/logs/ovs-$LAB_OVS.log rc=0 label
+    local slot=$1 want=$2 log=$1/build.log rc=0 label
     mkdir -p "$slot"
     rm -f "$slot/complete"
     if [ -e "$slot/configured" ]; then
@@ -146,8 +149,7 @@ ovs_refresh() {
             step_failed "$(sed -n 's/^lab-ovs-build: //p' "$log" | tail -n 1)" "$log"
         fi
         step_failed "Open vSwitch with the provider does not build" "$log" \
-            "the first error is the one to repair:" \
-            "$(grep -m1 -E '(error|Error):? ' "$log" || echo '(none found in the log)')"
+            "the first error:" "$(grep -m1 -E '[Ee]rror: |\*\*\* ' "$log" || echo '(not found; see the log)')"
     fi
     printf '%s\n' "$want" >"$slot/complete"
 }
@@ -155,5 +157,5 @@ ovs_refresh() {
 ovs_build() {
     step "$1" "$log" "objects" '^ +(CC|CCLD|AR|GEN)( |$)' \
         bash "$TOP/tools/lab-ovs-build.sh" "$OVS_SOURCE" \
-        "$TOP/ovs-patches/apply.sh" "$LAB_OVS" "$slot"
+        "$TOP/ovs-patches/apply.sh" "$LAB_OVS" "$slot" "${OVS_CONFIGURE[@]}"
 }
