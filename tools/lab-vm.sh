@@ -84,7 +84,7 @@ vm_run() {
             state=gone
             break
         fi
-        if [ "$state" = '' ] && [ $((SECONDS - start)) -ge "${LAB_BOOT_TIMEOUT:-60}" ]; then
+        if [ "$state" = '' ] && [ $((SECONDS - start)) -ge "${LAB_BOOT_TIMEOUT:-120}" ]; then
             state=noboot
             break
         fi
@@ -125,7 +125,7 @@ vm_run() {
         ;;
     noboot)
         vm_tail
-        vm_failed "the guest does not boot within ${LAB_BOOT_TIMEOUT:-60} s"
+        vm_failed "the guest does not boot within ${LAB_BOOT_TIMEOUT:-120} s"
         ;;
     hung)
         vm_tail
