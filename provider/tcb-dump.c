@@ -16,9 +16,6 @@
 
 VLOG_DEFINE_THIS_MODULE(tcb_dump);
 
-/* Whole, undisturbed dumps in a row without a flow that prove it gone. */
-#define MAX_MISSED 2
-
 /* Flows at most per call of next, what revalidators ask for. */
 #define MAX_BATCH 50
 
@@ -371,7 +368,7 @@ fill_from_table(struct tcb_dump_thread *thread)
         flow = tcb_flow_at(flows, thread->slot);
         if (!was_seen(thread->dump, thread->slot++)
             && tcb_flow_report(flows, flow, &entry->report)
-            && flow->missed < MAX_MISSED) {
+            && !entry->report.gone) {
             entry->nlh = NULL;
             thread->n_entries++;
             atomic_count_inc(&thread->dump->n_table);
@@ -494,17 +491,31 @@ tcb_dump_next(struct dpif_offload_flow_dump_thread *thread_,
 /* End. */
 
 /* Only a complete dump during which no prio came or went proves anything. */
+static bool
+is_proof(const struct tcb_dump *dump)
+{
+    return dump->worker && dump->next_port == dump->n_ports
+           && dump->summary.undisturbed && !dump->summary.n_incomplete;
+}
+
+/* Draws the conclusions from what the kernel did not show. */
 static void
-note_missed(struct tcb_dump *dump)
+conclude(struct tcb_dump *dump)
 {
     struct tcb_flow_table *flows = &dump->offload->flows;
+    bool proof = is_proof(dump);
 
     for (uint32_t slot = 0; slot < dump->n_slots; slot++) {
         struct tcb_flow *flow = tcb_flow_at(flows, slot);
 
-        if (!was_seen(dump, slot)) {
-            tcb_flow_note_missed(flows, flow, true, dump->first_epoch);
-            dump->summary.n_gone += flow->missed >= MAX_MISSED;
+        if (was_seen(dump, slot)) {
+            continue;
+        }
+        if (proof && tcb_flow_note_missed(flows, flow, dump->first_epoch)) {
+            dump->summary.n_gone++;
+        }
+        if (dump->terse) {
+            tcb_flow_age_dead(flows, flow);
         }
     }
 }
@@ -540,10 +551,7 @@ tcb_dump_destroy(struct dpif_offload_flow_dump *dump_)
     }
     dump->summary.undisturbed
         = tcb_protos_changes(&offload->protos) == dump->proto_changes;
-    if (dump->summary.undisturbed && !dump->summary.n_incomplete
-        && dump->worker && dump->next_port == dump->n_ports) {
-        note_missed(dump);
-    }
+    conclude(dump);
     log_summary(dump);
     if (dump->terse) {
         tcb_meters_retry(offload);

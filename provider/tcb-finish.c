@@ -226,10 +226,8 @@ void
 tcb_finish_deleted(struct tcb_run *run, struct dpif_op *op,
                    struct tcb_flow *flow)
 {
-    if (op) {
-        fill_stats(run, flow, op->flow_del.stats);
-        op->error = 0;
-    }
+    fill_stats(run, flow, op->flow_del.stats);
+    op->error = 0;
     tcb_flow_remove(&run->offload->flows, flow);
     run->done.dels++;
 }
@@ -243,9 +241,7 @@ finish_del(struct tcb_run *run, struct tcb_task *task,
         return;
     }
     tcb_flow_release(&run->offload->flows, task->flow);
-    if (task->op) {
-        task->op->error = slot->error.error ? slot->error.error : EIO;
-    }
+    task->op->error = slot->error.error ? slot->error.error : EIO;
 }
 
 static void

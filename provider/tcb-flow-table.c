@@ -11,6 +11,13 @@
 
 BUILD_ASSERT_DECL(sizeof(struct tcb_flow) <= 200);
 
+/* Whole, undisturbed dumps in a row without a flow that prove it gone. */
+#define MAX_MISSED 2
+
+/* Rounds after which a dead flow is forgotten.  OVS deletes a flow that four
+ * rounds did not report. */
+#define MAX_DEAD_ROUNDS 20
+
 static struct tcb_shard *
 shard_of(const struct tcb_flow_table *table, const ovs_u128 *ufid)
 {
@@ -292,7 +299,9 @@ end_claim(struct tcb_flow_table *table, struct tcb_flow *flow,
         atomic_count_dec(&table->n_live);
     }
     flow_set_state(flow, state);
-    if (state == TCB_FLOW_FREE) {
+    if (state == TCB_FLOW_DEAD) {
+        flow->missed = 0;
+    } else if (state == TCB_FLOW_FREE) {
         cmap_remove(&shard->flows, &flow->node, ufid_hash(&flow->ufid));
     }
     xpthread_cond_broadcast(&shard->released);
@@ -411,6 +420,7 @@ flow_fill_report(struct tcb_flow *flow, struct tcb_flow_report *report)
     report->bytes = flow->base_bytes + flow->kernel_bytes;
     report->used = flow->used;
     report->offloaded = flow->offloaded;
+    report->gone = flow->missed >= MAX_MISSED;
 }
 
 /* A filter without any flag was offloaded as far as TC can tell: old kernels
@@ -457,13 +467,14 @@ bool
 tcb_flow_report(struct tcb_flow_table *table, struct tcb_flow *flow,
                 struct tcb_flow_report *report)
 {
-    ovs_u128 ufid = flow->ufid;
     struct tcb_shard *shard;
+    ovs_u128 ufid;
     bool live;
 
     if (flow_state(flow) < TCB_FLOW_LIVE) {
         return false;
     }
+    ufid = flow->ufid;
     shard = shard_of(table, &ufid);
     ovs_mutex_lock(&shard->mutex);
     live = tcb_flow_is(flow, &ufid);
@@ -512,15 +523,61 @@ tcb_flow_restart_counters(struct tcb_flow_table *table, struct tcb_flow *flow)
 }
 
 void
-tcb_flow_note_missed(struct tcb_flow_table *table, struct tcb_flow *flow,
-                     bool missed, uint64_t epoch)
+tcb_flow_reset_counters(struct tcb_flow_table *table, struct tcb_flow *flow)
 {
-    ovs_u128 ufid = flow->ufid;
-    struct tcb_shard *shard = shard_of(table, &ufid);
+    struct tcb_shard *shard = shard_of(table, &flow->ufid);
 
     ovs_mutex_lock(&shard->mutex);
+    flow->base_packets = flow->base_bytes = 0;
+    flow->kernel_packets = flow->kernel_bytes = 0;
+    flow->used = 0;
+    ovs_mutex_unlock(&shard->mutex);
+}
+
+bool
+tcb_flow_note_missed(struct tcb_flow_table *table, struct tcb_flow *flow,
+                     uint64_t epoch)
+{
+    struct tcb_shard *shard;
+    bool gone = false;
+    ovs_u128 ufid;
+
+    if (flow_state(flow) < TCB_FLOW_LIVE) {
+        return false;
+    }
+    ufid = flow->ufid;
+    shard = shard_of(table, &ufid);
+    ovs_mutex_lock(&shard->mutex);
     if (tcb_flow_is(flow, &ufid) && epoch >= flow->epoch) {
-        flow->missed = missed ? MIN(flow->missed + 1, UINT8_MAX) : 0;
+        flow->missed = MIN(flow->missed + 1, UINT8_MAX);
+        gone = flow->missed >= MAX_MISSED;
     }
     ovs_mutex_unlock(&shard->mutex);
+    return gone;
+}
+
+void
+tcb_flow_age_dead(struct tcb_flow_table *table, struct tcb_flow *flow)
+{
+    struct tcb_shard *shard;
+    bool forget = false;
+    ovs_u128 ufid;
+
+    if (flow_state(flow) != TCB_FLOW_DEAD) {
+        return;
+    }
+    ufid = flow->ufid;
+    shard = shard_of(table, &ufid);
+    ovs_mutex_lock(&shard->mutex);
+    if (flow_state(flow) == TCB_FLOW_DEAD
+        && ovs_u128_equals(flow->ufid, ufid)
+        && ++flow->missed >= MAX_DEAD_ROUNDS) {
+        flow_set_state(flow, TCB_FLOW_FREE);
+        cmap_remove(&shard->flows, &flow->node, ufid_hash(&ufid));
+        forget = true;
+    }
+    ovs_mutex_unlock(&shard->mutex);
+    if (forget) {
+        slot_free_postponed(table, flow->slot);
+    }
 }

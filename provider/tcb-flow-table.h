@@ -30,8 +30,8 @@
 
 enum tcb_flow_state {
     TCB_FLOW_FREE,              /* The slot is unused. */
-    TCB_FLOW_DEAD,              /* Its filter is gone with its port; the final
-                                 * counters wait for OVS to delete it. */
+    TCB_FLOW_DEAD,              /* Its filter was flushed; the final counters
+                                 * wait for OVS to delete it. */
     TCB_FLOW_ADDING,            /* Claimed, not in the kernel (yet). */
     TCB_FLOW_LIVE,              /* In the kernel. */
     TCB_FLOW_BUSY,              /* In the kernel, claimed. */
@@ -59,7 +59,8 @@ struct tcb_flow {
      * 'kernel' and never falls: 'base' holds what earlier filters of this
      * flow counted, 'kernel' the highest seen of the present one. */
     bool offloaded;             /* In hardware, or as if (no flag). */
-    uint8_t missed;             /* Whole dumps in a row without it. */
+    uint8_t missed;             /* Whole dumps in a row without it; of a dead
+                                 * flow, rounds since it died. */
     uint64_t base_packets, base_bytes;
     uint64_t kernel_packets, kernel_bytes;
     long long int used;         /* Msec; 0: never. */
@@ -74,6 +75,7 @@ struct tcb_flow_report {
     uint64_t packets, bytes;
     long long int used;
     bool offloaded;
+    bool gone;                  /* Two whole dumps in a row did not have it. */
 };
 
 #define TCB_N_SHARDS 64
@@ -188,9 +190,15 @@ void tcb_flow_final_counters(struct tcb_flow_table *, struct tcb_flow *,
                              const struct tcnl_stats *final);
 
 /* Notes that a whole, undisturbed dump begun at 'epoch' did not contain the
- * flow (or did). */
-void tcb_flow_note_missed(struct tcb_flow_table *, struct tcb_flow *,
-                          bool missed, uint64_t epoch);
+ * flow.  Returns true if it is taken to be gone now. */
+bool tcb_flow_note_missed(struct tcb_flow_table *, struct tcb_flow *,
+                          uint64_t epoch);
+
+/* A round has passed: forgets a dead flow that OVS does not ask for. */
+void tcb_flow_age_dead(struct tcb_flow_table *, struct tcb_flow *);
+
+/* Begins a claimed flow anew, with all counters at zero. */
+void tcb_flow_reset_counters(struct tcb_flow_table *, struct tcb_flow *);
 
 /* Iterates over the slots in use: the number of slots ever used. */
 static inline uint32_t

@@ -93,6 +93,10 @@ put_claimed(struct tcb_run *run, struct dpif_op *op, enum tcb_claim claimed,
         tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
         add_put(run, TCB_TASK_REPLACE, op, flow);
     } else {
+        if (!(op->flow_put.flags & DPIF_FP_MODIFY)) {
+            /* To OVS this is a new flow, whatever died under its ufid. */
+            tcb_flow_reset_counters(&run->offload->flows, flow);
+        }
         tcb_plan_apply(plan, flow);
         add_put(run, TCB_TASK_ADD, op, flow);
     }
@@ -264,8 +268,7 @@ tcb_flush(struct tcb_offload *offload, const struct tcb_port *port)
         struct tcb_flow *flow;
 
         if (claim_slot(&run, slot, port, &flow) == TCB_CLAIM_OLD) {
-            tcb_run_add(&run, port ? TCB_TASK_KILL : TCB_TASK_DEL, NULL, flow,
-                        tcb_build_del);
+            tcb_run_add(&run, TCB_TASK_KILL, NULL, flow, tcb_build_del);
         }
     }
     tcb_run_flush(&run);

@@ -24,8 +24,8 @@ void tcb_operate(struct dpif *, const struct dpif_offload *,
                  struct dpif_op **, size_t n_ops);
 
 /* Deletes the filters of all flows of 'port', or of all ports if it is NULL.
- * With a port the flows stay in the table as dead ones: OVS still asks for
- * their final counters when it deletes them.  Flows that others have claimed
+ * The flows stay in the table as dead ones for a while: OVS asks for their
+ * final counters when it deletes them.  Flows that others have claimed
  * are waited for.  Returns 0 or the first errno value; what could not be
  * deleted stays live. */
 int tcb_flush(struct tcb_offload *, const struct tcb_port *);

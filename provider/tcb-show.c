@@ -342,6 +342,13 @@ reply(struct unixctl_conn *conn, struct json *(*make)(struct tcb_offload *))
     struct answer answer = { .make = make, .json = json_object_create() };
 
     tcb_offload_for_each(add_answer, &answer);
+    if (json_object_is_empty(answer.json)) {
+        json_destroy(answer.json);
+        unixctl_command_reply_error(conn, "no datapath that tc-batch could "
+                                    "offload; add a bridge of the system "
+                                    "datapath first");
+        return;
+    }
     if (unixctl_command_get_output_format(conn) == UNIXCTL_OUTPUT_FMT_JSON) {
         unixctl_command_reply_json(conn, answer.json);
     } else {

@@ -31,7 +31,7 @@ enum tcb_task_kind {
 /* What one slot of the batch is for. */
 struct tcb_task {
     enum tcb_task_kind kind;
-    struct dpif_op *op;         /* NULL for our own deletes. */
+    struct dpif_op *op;         /* NULL for FINAL and KILL. */
     struct tcb_flow *flow;      /* Claimed (not for GET). */
     struct tcb_port *port;      /* ADD, REPLACE: the in_port. */
     bool was_in_tc;             /* The flow had a filter before this PUT. */
