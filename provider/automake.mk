@@ -43,6 +43,8 @@ tc_batch_sources = \
 	%D%/tcb-run.c \
 	%D%/tcb-run.h \
 	%D%/tcb-settle.c \
+	%D%/tcb-show-json.c \
+	%D%/tcb-show-json.h \
 	%D%/tcb-show.c \
 	%D%/tcb-show.h \
 	%D%/tcb-why.c \
