@@ -4,7 +4,7 @@
 # "lab check": test groups and their counts.  A group that runs no test has
 # failed, and a skip is never a pass.
 
-CHECK_GROUPS=(lint build asan tsan fuzz distcheck vm)
+CHECK_GROUPS=(lint build ovs asan tsan fuzz distcheck vm)
 
 cmd_check() {
     local group known
@@ -136,6 +136,14 @@ check_automake() {
 
 check_build() {
     check_configure build --enable-werror && check_automake build
+    unlock "$CHECK_LOCK"
+}
+
+# The same with Open vSwitch: builds it with the provider, and runs the tests
+# that compare with it.
+check_ovs() {
+    ovs_source
+    check_configure ovs --enable-werror --with-ovs="$OVS_SOURCE" && check_automake ovs
     unlock "$CHECK_LOCK"
 }
 
