@@ -1,0 +1,199 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What demo.sh prints with and asks with.
+
+demo_failed=0
+demo_rows=0
+tmp=${tmp:-}                    # Set by demo.sh before it asks anything.
+
+say() {
+    printf '%s\n' "$*"
+}
+
+# section TITLE: and half a sentence on what one sees below it.
+section() {
+    printf '\n%s\n' "$1 [$SECONDS]"
+}
+
+# check WHAT EXPECTED MEASURED HINT COMMAND...: one row of the table, which
+# holds when COMMAND succeeds; otherwise HINT says what to look at.
+check() {
+    local what=$1 expected=$2 measured=$3 hint=$4 verdict=ok
+    shift 4
+    demo_rows=$((demo_rows + 1))
+    "$@" || verdict=FAIL
+    printf '  %-4s  %-34s  %-25s  %s\n' "$verdict" "$what" "$expected" "$measured"
+    if [ "$verdict" = FAIL ]; then
+        demo_failed=$((demo_failed + 1))
+        printf '        look at: %s\n' "$hint"
+    fi
+}
+
+# holds EXPRESSION: an arithmetic comparison, with fractions.
+holds() {
+    awk "BEGIN { exit !($1) }"
+}
+
+# calc FORMAT EXPRESSION
+calc() {
+    awk "BEGIN { printf \"$1\", $2 }"
+}
+
+# poll SECONDS COMMAND...: until it succeeds; fails after so long.
+poll() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.1
+    done
+}
+
+# ask COMMAND FILTER: what tc-batch says, through jq; nothing when there is no
+# datapath any more.
+ask() {
+    ovs-appctl --format json "tc-batch/$1" 2>/dev/null | jq -r ".[] | $2"
+}
+
+# ovs_flows TYPE: Open vSwitch's view, a flow per line, with tabs: cookie,
+# packets, bytes, in_port, source and destination as they end, type, actions.
+# The cookie is the ufid with the bytes of each word in the machine's order,
+# as the kernel has it.
+ovs_flows() {
+    ovs-appctl dpctl/dump-flows -m "type=$1" | awk -v OFS='\t' '
+        function field(re, skip,    s) {
+            if (!match($0, re)) {
+                return ""
+            }
+            s = substr($0, RSTART + skip, RLENGTH - skip)
+            sub(/[,)]$/, "", s)
+            return s
+        }
+        /^ufid:/ {
+            ufid = substr($0, 6, 36)
+            gsub(/-/, "", ufid)
+            cookie = ""
+            for (i = 1; i <= 32; i += 8) {
+                for (j = 6; j >= 0; j -= 2) {
+                    cookie = cookie substr(ufid, i + j, 2)
+                }
+            }
+            macs = substr(field("src=[0-9a-f:]*", 4), 16) ">" \
+                substr(field("dst=[0-9a-f:]*", 4), 16)
+            type = /0x0806/ ? "arp" : /0x0800/ ? "ip" : /0x86dd/ ? "ip6" : "?"
+            if (/proto=[1-9]/) {
+                type = /proto=17/ ? "udp" : /proto=6[^0-9]/ ? "tcp" : \
+                    /proto=1[^0-9]/ ? "icmp" : type
+            }
+            port = field("udp\\(src=[0-9]+[^)]*dst=[0-9]+", 4)
+            sub(/.*dst=/, "", port)
+            print cookie, field("packets:[0-9]+", 8) + 0, \
+                field("bytes:[0-9]+", 6) + 0, field("in_port\\([^)]*", 8), \
+                macs, type port, field("actions:.*", 8)
+        }'
+}
+
+# tc_hooks: "DEVICE HOOK" for each place where filters hang.
+tc_hooks() {
+    tc qdisc show | awk '
+        $2 == "clsact" || $2 == "ingress" { print $5, "ingress" }
+        $2 == "clsact" { print $5, "egress" }'
+}
+
+# tc_filters: the kernel's view in the same way: cookie, packets, bytes,
+# device, handle, source and destination, type, actions.
+tc_filters() {
+    local dev hook
+    tc_hooks | while read -r dev hook; do
+        printf '"%s"\n' "$dev"
+        tc -s -j filter show dev "$dev" "$hook"
+    done | jq -nr '
+        def action:
+            if .kind == "mirred" then .mirred_action + " " + .to_dev
+            elif .kind == "vlan" then
+                .vlan_action + if .id then " \(.id)" else "" end
+            else .kind end;
+        inputs as $dev | input[].options | select(.handle) |
+        (.actions | map(select(.cookie)) | max_by(.stats.packets)) as $a |
+        [$a.cookie, $a.stats.packets, $a.stats.bytes, $dev, .handle,
+         (.keys | (.src_mac // "?")[15:] + ">" + (.dst_mac // "?")[15:]),
+         (.keys | .ip_proto // .vlan_ethtype // .eth_type | sub("ipv4"; "ip")),
+         (.actions | map(action) | join(", "))] | @tsv'
+}
+
+# snapshot: both views, in $tmp/ovs and $tmp/tc, sorted by cookie.
+snapshot() {
+    ovs_flows tc | sort >"$tmp/ovs"
+    tc_filters | sort >"$tmp/tc"
+}
+
+# agree: both views are of the same flows, with the same packets and bytes.
+agree() {
+    snapshot
+    cmp -s <(cut -f 1-3 "$tmp/ovs") <(cut -f 1-3 "$tmp/tc")
+}
+
+# same_flows: how many flows are the same in both views.
+same_flows() {
+    comm -12 <(cut -f 1-3 "$tmp/ovs") <(cut -f 1-3 "$tmp/tc") | wc -l
+}
+
+# differing: the first few lines in which the views differ.
+differing() {
+    diff <(cut -f 1-3 "$tmp/ovs") <(cut -f 1-3 "$tmp/tc") | head -n 6 | cut -f 1 |
+        while read -r _ cookie; do
+            grep -h "^${cookie:-none}" "$tmp/ovs" "$tmp/tc" || true
+        done | sort -u | cut -c 1-90 | sed 's/^/        /'
+}
+
+# flow_sum WHAT WHERE TYPE: flows, packets or bytes of the flows in Open
+# vSwitch's view in the snapshot that are of TYPE (ip: not ARP) and that come
+# in at port WHERE or go between the addresses WHERE.
+flow_sum() {
+    awk -F '\t' -v what="$1" -v where="$2" -v type="$3" '
+        ($4 == where || $5 == where) &&
+        ($6 == type || type == "ip" && $6 != "arp") {
+            n += what == "flows" ? 1 : what == "packets" ? $2 : $3
+        }
+        END { printf "%.0f\n", n }' "$tmp/ovs"
+}
+
+# slow_path: packets that the kernel datapath has looked up.
+slow_path() {
+    ovs-appctl dpctl/show |
+        sed -nE 's/.*lookups: hit:([0-9]+) missed:([0-9]+).*/\1 \2/p' |
+        awk '{ print $1 + $2 }'
+}
+
+# two_columns LABEL IN_PORT MACS: the flow as both say it, side by side.
+two_columns() {
+    local cookie left right
+    cookie=$(awk -F '\t' -v port="$1" -v macs="$2" '
+        $4 == port && $5 == macs && $6 != "arp" { print $1; exit }' "$tmp/ovs")
+    left=$(awk -F '\t' -v c="${cookie:-none}" '
+        $1 == c { print $4, $5, $6, "packets:" $2, $7 }' "$tmp/ovs")
+    right=$(awk -F '\t' -v c="${cookie:-none}" '
+        $1 == c { print $4, "#" $5, $6, $7, $2, "pkt", $8 }' "$tmp/tc")
+    left=${left//pcp=0/}
+    left=${left//,)/)}
+    printf '  %-48.48s | %.47s\n' "${left:-(nothing)}" "${right:-(nothing)}"
+}
+
+# bars: "LABEL COUNT" lines as a bar chart; empty ones at the end are left out.
+bars() {
+    awk '{
+            label[NR] = $1
+            n[NR] = $2
+            if ($2) last = NR
+            if ($2 > max) max = $2
+        }
+        END {
+            for (i = 1; i <= last; i++) {
+                len = int(n[i] * 40 / max + 0.999)
+                bar = ""
+                while (length(bar) < len) bar = bar "#"
+                printf "        %8s  %5d  %s\n", label[i], n[i], bar
+            }
+        }'
+}
