@@ -83,11 +83,20 @@ tcnl_msg_cancel(struct tcnl_buffer *b)
 void
 tcnl_put(struct tcnl_buffer *b, uint16_t type, const void *data, size_t len)
 {
-    if (is_open(b)
-        && (len > MAX_PAYLOAD
-            || !mnl_attr_put_check(b->msg, room(b), type, len, data))) {
-        b->failed = true;
+    size_t padding = MNL_ALIGN(len) - len;
+
+    if (!is_open(b)) {
+        return;
     }
+    if (len > MAX_PAYLOAD
+        || !mnl_attr_put_check(b->msg, room(b), type, len, data)) {
+        b->failed = true;
+        return;
+    }
+
+    /* libmnl 1.0.4 leaves there what was in the memory before. */
+    memset((uint8_t *) mnl_nlmsg_get_payload_tail(b->msg) - padding, 0,
+           padding);
 }
 
 void

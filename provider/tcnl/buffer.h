@@ -9,7 +9,7 @@
  * marks the open message as failed, further puts do nothing, and
  * tcnl_msg_end() takes the whole message back and says EMSGSIZE.  So a
  * builder never checks single puts, and the buffer always ends with a whole
- * message.
+ * message.  Padding is zero, so the same puts make the same bytes.
  *
  * The memory belongs to the caller.  Not thread-safe. */
 
@@ -50,7 +50,7 @@ void tcnl_put_u64(struct tcnl_buffer *, uint16_t type, uint64_t);
 void tcnl_put_string(struct tcnl_buffer *, uint16_t type, const char *);
 
 /* Puts 'len' bytes of attributes, a multiple of 4, as they stand in another
- * message. */
+ * message, padding included. */
 void tcnl_put_attrs(struct tcnl_buffer *, const void *attrs, size_t len);
 
 /* Opens and closes a nested attribute; 'mark' is what begin returned. */
