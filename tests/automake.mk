@@ -15,6 +15,8 @@ unit_tests = \
 	%D%/unit/test-flower \
 	%D%/unit/test-pedit \
 	%D%/unit/test-police \
+	%D%/unit/test-probe \
+	%D%/unit/test-qdisc \
 	%D%/unit/test-socket \
 	%D%/unit/test-stats
 

@@ -310,6 +310,13 @@ transact(struct tcnl_batch *b,
     slot = &b->slots[tcnl_batch_add(b, b->reply_cb ? TRANSACT_REPLY_ROOM : 0)];
     tcnl_batch_flush(b);
     *e = slot->error;
+
+    /* An ack proves only that the request was executed: its data reply is
+     * lost all the same. */
+    if (!e->error && slot->expects_reply && !slot->got_reply
+        && (b->stats.damaged || b->stats.overflows)) {
+        e->error = ENOBUFS;
+    }
     return e->error;
 }
 

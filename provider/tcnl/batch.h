@@ -123,8 +123,8 @@ void tcnl_batch_clear(struct tcnl_batch *);
 
 /* One request and its result: for slow paths.  'build' is called once to put
  * exactly one message; its errors are returned.  Returns 0, the kernel's
- * errno, ENOBUFS or EPROTO for an unknown result; 'error' (may be NULL)
- * receives details. */
+ * errno, ENOBUFS or EPROTO for an unknown result, ENOBUFS also if only the
+ * data reply is known to be lost; 'error' (may be NULL) receives details. */
 int tcnl_transact(struct tcnl_transport *,
                   int (*build)(struct tcnl_buffer *, const void *arg),
                   const void *arg, tcnl_reply_cb *, void *reply_aux,

@@ -19,6 +19,9 @@
 /* Handles that no kernel would choose by itself. */
 enum { FIRST_HANDLE = 0x7f000001, N_HANDLES = 2 };
 
+#define MAX_ADDS 3              /* Of filters. */
+#define MAX_TRIES 3             /* Of one delete. */
+
 struct probe {
     struct tcnl_transport *transport;
     struct tcnl_abilities *able;
@@ -26,6 +29,8 @@ struct probe {
     struct tcnl_filter_id id;
     struct tcnl_flower flower;
     struct tcnl_actions actions;
+    uint32_t strange[MAX_ADDS]; /* Handles that the kernel chose instead. */
+    unsigned int n_strange;
 };
 
 /* ## One request of each kind. */
@@ -36,7 +41,7 @@ build_add(struct tcnl_buffer *b, const void *probe_)
     const struct probe *p = probe_;
 
     return tcnl_filter_put_new(b, &p->id, &p->flower, &p->actions,
-                               NLM_F_CREATE | NLM_F_EXCL);
+                               NLM_F_CREATE | NLM_F_EXCL | NLM_F_ECHO);
 }
 
 static int
@@ -128,19 +133,60 @@ make_filter(struct probe *p, unsigned int n)
     p->id.handle = FIRST_HANDLE + n;
 }
 
+/* The echo says what the filter's handle has become. */
+static void
+echo_cb(void *probe_, unsigned int slot, const struct nlmsghdr *nlh)
+{
+    struct probe *p = probe_;
+    struct tcnl_filter_info info;
+
+    (void) slot;
+    if (tcnl_filter_parse(nlh, &info)) {
+        return;
+    }
+    if (info.id.handle == p->id.handle) {
+        p->able->own_handles = true;
+    } else if (p->n_strange < MAX_ADDS) {
+        p->strange[p->n_strange++] = info.id.handle;
+    }
+}
+
 static int
 add(struct probe *p, unsigned int n, struct tcnl_error *error)
 {
     make_filter(p, n);
-    return tcnl_transact(p->transport, build_add, p, NULL, NULL, error);
+    return tcnl_transact(p->transport, build_add, p, echo_cb, p, error);
+}
+
+/* Deletes what may be there or not, until the kernel has said that it is
+ * gone. */
+static void
+delete(struct probe *p, int (*build)(struct tcnl_buffer *, const void *))
+{
+    for (int i = 0; i < MAX_TRIES; i++) {
+        int error = tcnl_transact(p->transport, build, p, NULL, NULL, NULL);
+
+        if (!error || error == ENOENT) {
+            break;
+        }
+    }
 }
 
 static void
-delete_all(struct probe *p)
+delete_filter(struct probe *p, uint32_t handle)
 {
-    for (unsigned int n = 0; n < N_HANDLES; n++) {
-        p->id.handle = FIRST_HANDLE + n;
-        tcnl_transact(p->transport, build_del, p, NULL, NULL, NULL);
+    p->id.handle = handle;
+    delete(p, build_del);
+}
+
+static void
+delete_filters(struct probe *p)
+{
+    for (uint32_t n = 0; n < N_HANDLES; n++) {
+        delete_filter(p, FIRST_HANDLE + n);
+    }
+    while (p->n_strange) {
+        delete_filter(p, p->strange[--p->n_strange]);
     }
 }
 
@@ -223,12 +269,12 @@ police_get_cb(void *probe_, unsigned int slot, const struct nlmsghdr *nlh)
 static void
 probe_police(struct probe *p)
 {
-    tcnl_transact(p->transport, build_police_del, NULL, NULL, NULL, NULL);
-    if (!tcnl_transact(p->transport, build_police, NULL, NULL, NULL, NULL)) {
-        tcnl_transact(p->transport, build_police_get, NULL, police_get_cb, p,
+    delete(p, build_police_del);
+    if (!tcnl_transact(p->transport, build_police, p, NULL, NULL, NULL)) {
+        tcnl_transact(p->transport, build_police_get, p, police_get_cb, p,
                       NULL);
-        tcnl_transact(p->transport, build_police_del, NULL, NULL, NULL, NULL);
     }
+    delete(p, build_police_del);
 }
 
 int
@@ -248,15 +294,18 @@ tcnl_probe(struct tcnl_transport *transport, int ifindex, uint32_t parent,
     int result;
 
     memset(able, 0, sizeof *able);
-    delete_all(&p);
+    delete_filters(&p);
     result = add(&p, 0, error);
     if (!result) {
         able->flower = true;
         probe_dump(&p);
         probe_second(&p);
         probe_text(&p);
-        delete_all(&p);
         probe_police(&p);
+    }
+    delete_filters(&p);
+    if (result) {
+        memset(able, 0, sizeof *able);
     }
     return result;
 }

@@ -9,7 +9,11 @@
  * qdisc.  The filters match a protocol for local experiments (0x88b5) and pass
  * what they match on, and the police action has the last index of our pool:
  * nothing foreign is touched, also not by clearing away what a probe left
- * behind that was killed. */
+ * behind that was killed.
+ *
+ * Whatever is lost on the way, nothing that was added stays: every probe ends
+ * by deleting all that it may have added, and tries again what the kernel has
+ * not answered.  A lost answer can make an ability a no, never a yes. */
 
 #include <stdbool.h>
 #include "ack.h"

@@ -54,6 +54,15 @@ parse_kind(const struct nlattr *a)
            : TCNL_QDISC_OTHER;
 }
 
+/* Sets '*error', unless NULL, to one that the kernel has no words for. */
+static void
+set_error(struct tcnl_error *error, int value)
+{
+    if (error) {
+        *error = (struct tcnl_error) { .error = value };
+    }
+}
+
 struct get {
     struct tcnl_qdisc *qdisc;
     int error;
@@ -117,12 +126,14 @@ tcnl_qdisc_get(struct tcnl_transport *transport, int ifindex,
     memset(qdisc, 0, sizeof *qdisc);
     result = tcnl_transact(transport, build, &request, get_cb, &get, error);
     if (result == ENOENT) {
-        if (error) {
-            memset(error, 0, sizeof *error);
-        }
+        set_error(error, 0);
         return 0;
     }
-    return result ? result : get.error;
+    if (!result && get.error) {
+        result = get.error;
+        set_error(error, result);
+    }
+    return result;
 }
 
 static int
@@ -130,6 +141,7 @@ change(struct tcnl_transport *transport, const struct request *request,
        struct tcnl_error *error)
 {
     if (!request->kind) {
+        set_error(error, EINVAL);
         return EINVAL;
     }
     return tcnl_transact(transport, build, request, NULL, NULL, error);

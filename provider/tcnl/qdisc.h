@@ -2,7 +2,10 @@
 #ifndef TCNL_QDISC_H
 #define TCNL_QDISC_H 1
 
-/* The ingress and clsact qdiscs, to which filters are attached. */
+/* The ingress and clsact qdiscs, to which filters are attached.
+ *
+ * When an answer is lost (ENOBUFS, EPROTO), a qdisc may have been added or
+ * removed all the same; tcnl_qdisc_get() tells.  'error' may be NULL. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,12 +27,14 @@ struct tcnl_qdisc {
 };
 
 /* What stands at the clsact place of 'ifindex' now.  Returns 0 (with kind
- * NONE if nothing), or a positive errno value. */
+ * NONE if nothing), or a positive errno value: EBADMSG for a reply that makes
+ * no sense, ENOBUFS for one that was lost. */
 int tcnl_qdisc_get(struct tcnl_transport *, int ifindex, struct tcnl_qdisc *,
                    struct tcnl_error *);
 
 /* Adds the qdisc (for INGRESS with 'block' if nonzero).  EEXIST if one of the
- * two stands there already.  Takes RTNL. */
+ * two stands there already, EINVAL for a kind that is neither.  Takes
+ * RTNL. */
 int tcnl_qdisc_add(struct tcnl_transport *, int ifindex, enum tcnl_qdisc_kind,
                    uint32_t block, struct tcnl_error *);
 

@@ -143,6 +143,12 @@ answer(struct fake_kernel *k, const struct nlmsghdr *request,
                sizeof v->reply);
         deliver(k, nlh);
     }
+    if (v->message && !v->lose_reply) {
+        assert(v->message->nlmsg_len <= sizeof buf);
+        nlh = memcpy(buf, v->message, v->message->nlmsg_len);
+        nlh->nlmsg_seq = request->nlmsg_seq;
+        deliver(k, nlh);
+    }
     if ((v->error || request->nlmsg_flags & NLM_F_ACK) && !v->lose_ack) {
         nlh = new_message(buf, NLMSG_ERROR, request->nlmsg_seq);
         put_ack(nlh, request, v);
@@ -205,6 +211,12 @@ fake_dump_data(struct fake_kernel *k, uint32_t first, unsigned int n,
 }
 
 void
+fake_dump_datagram(struct fake_kernel *k, const void *data, size_t len)
+{
+    queue_put(&k->dump, data, len, 0);
+}
+
+void
 fake_dump_done(struct fake_kernel *k, int error, const char *text,
                uint16_t flags)
 {
@@ -254,7 +266,7 @@ fake_dump_last(struct fake_kernel *k)
 static void
 execute(struct fake_kernel *k, const struct nlmsghdr *nlh)
 {
-    const struct fake_verdict *v = &k->verdicts[k->n_requests];
+    struct fake_verdict *v = &k->verdicts[k->n_requests];
 
     assert(k->n_requests < FAKE_MAX);
     k->requests[k->n_requests++] = (struct fake_request) {
@@ -263,6 +275,9 @@ execute(struct fake_kernel *k, const struct nlmsghdr *nlh)
         .flags = nlh->nlmsg_flags,
         .send = k->n_sends,
     };
+    if (k->model) {
+        k->model(k, nlh, v);
+    }
     if ((nlh->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP) {
         begin_dump(k);
         return;

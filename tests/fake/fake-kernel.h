@@ -27,6 +27,8 @@ struct fake_verdict {
     const char *text;           /* NLMSGERR_ATTR_MSG, or NULL. */
     uint32_t offset;            /* NLMSGERR_ATTR_OFFS, if nonzero. */
     uint32_t reply;             /* Payload of a data reply, if nonzero. */
+    const struct nlmsghdr *message; /* Data reply but for its sequence number,
+                                     * or NULL. */
     bool uncapped;              /* An error brings the whole request back. */
     bool lose_ack;              /* Dropped without a trace. */
     bool lose_reply;
@@ -68,6 +70,11 @@ struct fake_kernel {
     int send_error;
     bool send_anyway;           /* ...but has been executed. */
 
+    /* If nonnull, sees each request before it is answered or its dump begins,
+     * and may change its verdict and the script of the dump. */
+    void (*model)(struct fake_kernel *, const struct nlmsghdr *request,
+                  struct fake_verdict *);
+
     /* The script for the next dump, see below. */
     struct fake_queue dump;
 
@@ -96,11 +103,13 @@ void fake_queue_datagram(struct fake_kernel *, const void *, size_t len);
  * with NLM_F_DUMP is sent; messages take its sequence number.
  *
  * fake_dump_data() is a datagram of 'n' messages with the payloads 'first',
- * 'first + 1', ...; fake_dump_done() one with NLMSG_DONE; fake_dump_refused()
- * one with NLMSG_ERROR; fake_dump_error() a receive that fails, or a datagram
- * of a foreign sequence number if 'error' is 0. */
+ * 'first + 1', ...; fake_dump_datagram() one of 'len' bytes as they are, but
+ * for sequence numbers of 0; fake_dump_done() one with NLMSG_DONE;
+ * fake_dump_refused() one with NLMSG_ERROR; fake_dump_error() a receive that
+ * fails, or a datagram of a foreign sequence number if 'error' is 0. */
 void fake_dump_data(struct fake_kernel *, uint32_t first, unsigned int n,
                     uint16_t flags);
+void fake_dump_datagram(struct fake_kernel *, const void *, size_t len);
 void fake_dump_done(struct fake_kernel *, int error, const char *text,
                     uint16_t flags);
 void fake_dump_refused(struct fake_kernel *, int error, const char *text);

@@ -816,6 +816,29 @@ test_transact_unknown(void **state)
     end();
 }
 
+/* An ack does not stand for the data that was asked for. */
+static void
+test_transact_reply_lost(void **state)
+{
+    uint32_t value = 0;
+    struct tcnl_error e;
+
+    (void) state;
+    for (int how = 0; how < 3; how++) {
+        begin();
+        k->verdicts[0].reply = 1000;
+        k->truncate_at = how == 0 ? 0 : FAKE_NEVER;
+        k->damage_at = how == 1 ? 0 : FAKE_NEVER;
+        k->verdicts[0].lose_reply = how == 2;
+        assert_int_equal(tcnl_transact(&k->transport, put_request, &value,
+                                       take_reply, &fixture, &e),
+                         how == 2 ? 0 : ENOBUFS);
+        assert_int_equal(e.error, how == 2 ? 0 : ENOBUFS);
+        assert_int_equal(fixture.n_replies, 0);
+        end();
+    }
+}
+
 int
 main(void)
 {
@@ -858,6 +881,7 @@ main(void)
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_transact),
         cmocka_unit_test(test_transact_unknown),
+        cmocka_unit_test(test_transact_reply_lost),
     };
 
     return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
