@@ -2,7 +2,7 @@
 #ifndef TCNL_DATAGRAM_H
 #define TCNL_DATAGRAM_H 1
 
-/* The messages of one received datagram. */
+/* The messages of one received datagram (internal to tcnl). */
 
 #include <stddef.h>
 #include <linux/netlink.h>

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The files of libtcnl, for our build and, by way of ../automake.mk, for that
-# of Open vSwitch.  tcnl-probe.c is a program and not listed here.
+# of Open vSwitch.  tcnl-probe.c is a program and not listed here.  The headers
+# are those that are installed; internal ones are sources.
 
 tcnl_sources = \
 	%D%/ack.c \
 	%D%/action.c \
+	%D%/attr.h \
 	%D%/batch.c \
 	%D%/buffer.c \
 	%D%/datagram.c \
+	%D%/datagram.h \
 	%D%/dump.c \
 	%D%/filter.c \
 	%D%/flower.c \
@@ -23,10 +26,8 @@ tcnl_sources = \
 tcnl_headers = \
 	%D%/ack.h \
 	%D%/action.h \
-	%D%/attr.h \
 	%D%/batch.h \
 	%D%/buffer.h \
-	%D%/datagram.h \
 	%D%/dump.h \
 	%D%/filter.h \
 	%D%/flower.h \
