@@ -142,7 +142,7 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
     if (slot.state == TCNL_FAILED && slot.error.error == EEXIST) {
         task->flow = tcb_avoid_foreign(run, task->flow, &slot);
     }
-    if (slot.state != TCNL_OK) {
+    if (slot.state == TCNL_FAILED || slot.state == TCNL_NOT_SENT) {
         finish_add_failed(run, task, &slot);
         return;
     }
@@ -151,6 +151,12 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
     flow->uses = task->uses;
     count_filter(run, flow, true);
     tcb_flow_restart_counters(&offload->flows, flow);
+    if (slot.state == TCNL_UNKNOWN) {
+        /* It may be there, so it is deleted. */
+        refuse_by_kernel(run, task, &slot);
+        evict_later(run, task->op, flow, task->was_in_tc);
+        return;
+    }
     if (!tcb_chain_in_use(&offload->chains, flow->chain)) {
         /* The flow that recirculates to this one was refused meanwhile. */
         struct tcb_refusal why;

@@ -58,7 +58,7 @@ evict(struct tcb_run *run, struct dpif_op *op)
  * with the task. */
 static void
 add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
-        struct tcb_flow *flow)
+        struct tcb_flow *flow, bool was_in_tc)
 {
     struct tcb_put_plan *plan = &run->worker->plan;
     struct tcb_task *task;
@@ -69,6 +69,7 @@ add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
     if (task) {
         task->port = plan->port;
         task->uses = plan->uses;
+        task->was_in_tc = was_in_tc;
         return;
     }
 
@@ -76,7 +77,7 @@ add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
     tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "filter longer than a message");
     tcb_run_refuse(run, plan->port, &plan->why);
     if (kind == TCB_TASK_ADD) {
-        tcb_flow_remove(&run->offload->flows, flow);
+        tcb_finish_evicted(run, op, flow, was_in_tc);
     } else {
         tcb_run_add(run, TCB_TASK_EVICT, op, flow, tcb_build_del);
     }
@@ -91,14 +92,14 @@ put_claimed(struct tcb_run *run, struct dpif_op *op, enum tcb_claim claimed,
 
     if (claimed == TCB_CLAIM_OLD) {
         tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
-        add_put(run, TCB_TASK_REPLACE, op, flow);
+        add_put(run, TCB_TASK_REPLACE, op, flow, true);
     } else {
         if (!(op->flow_put.flags & DPIF_FP_MODIFY)) {
             /* To OVS this is a new flow, whatever died under its ufid. */
             tcb_flow_reset_counters(&run->offload->flows, flow);
         }
         tcb_plan_apply(plan, flow);
-        add_put(run, TCB_TASK_ADD, op, flow);
+        add_put(run, TCB_TASK_ADD, op, flow, claimed == TCB_CLAIM_DEAD);
     }
 }
 

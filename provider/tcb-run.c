@@ -91,7 +91,7 @@ tcb_run_add(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
     task->op = op;
     task->flow = flow;
     task->port = NULL;
-    task->was_in_tc = kind == TCB_TASK_REPLACE || kind == TCB_TASK_EVICT;
+    task->was_in_tc = kind == TCB_TASK_EVICT;
     task->has_final = false;
     return task;
 }
