@@ -20,7 +20,8 @@ struct tcb_leftovers {
 
 /* Removes them at the hook that 'hook' names (device and parent).  Returns 0
  * or a positive errno value, with the kernel's words in 'error'. */
-int tcb_leftovers_remove(struct tcb_worker *, const struct tcnl_filter_id *hook,
+int tcb_leftovers_remove(struct tcb_worker *,
+                         const struct tcnl_filter_id *hook,
                          struct tcb_leftovers *, struct tcnl_error *error);
 
 #endif /* tcb-leftover.h */
