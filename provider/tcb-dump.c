@@ -22,12 +22,18 @@ VLOG_DEFINE_THIS_MODULE(tcb_dump);
 /* Messages parsed at a time. */
 #define MAX_ENTRIES 256
 
+/* How many rounds a port is asked for full dumps before a terse one is tried
+ * again: half a minute. */
+#define FULL_ROUNDS 60
+
 /* Slots of the table that a thread takes at a time. */
 #define TABLE_CHUNK 256
 
+/* A copy: the port itself may go while the dump runs. */
 struct dump_port {
     odp_port_t port_no;
     struct tcnl_filter_id id;
+    bool terse;
 };
 
 struct tcb_dump {
@@ -90,6 +96,18 @@ thread_cast(struct dpif_offload_flow_dump_thread *thread)
 
 /* Start. */
 
+/* Terse, unless a filter of this port has no terse form. */
+static bool
+wants_terse(struct tcb_dump *dump, struct tcb_port *port)
+{
+    if (dump->terse && atomic_count_get(&port->full_rounds)) {
+        atomic_count_dec(&port->full_rounds);
+        dump->summary.n_full_ports++;
+        return false;
+    }
+    return dump->terse;
+}
+
 static void
 list_ports(struct tcb_dump *dump)
 {
@@ -108,6 +126,7 @@ list_ports(struct tcb_dump *dump)
             dump->ports[dump->n_ports++] = (struct dump_port) {
                 .port_no = up->port_no,
                 .id = { .ifindex = up->ifindex, .parent = port->parent },
+                .terse = wants_terse(dump, port),
             };
         }
     }
@@ -181,17 +200,43 @@ build_request(struct tcnl_buffer *b, const void *request_)
     return tcnl_filter_put_dump(b, &request->id, false, request->terse);
 }
 
+/* A filter of a classifier without a terse form, such as u32, ends a terse
+ * dump with EMSGSIZE (tc_cls_stats_dump() in net/sched/cls_api.c).  The port is
+ * asked again, in full, and for a while only so. */
+static void
+ask_in_full(struct tcb_dump *dump, struct dump_port *p)
+{
+    struct tcb_port *port = tcb_port_find(dump->offload, p->port_no);
+
+    if (port && !port->told_full) {
+        port->told_full = true;
+        VLOG_INFO("%s: full dumps instead of terse ones, as a foreign filter "
+                  "has no terse form", netdev_get_name(port->up.netdev));
+    }
+    if (port) {
+        atomic_count_set(&port->full_rounds, FULL_ROUNDS);
+    }
+    p->terse = false;
+    dump->next_port--;
+    dump->summary.n_full_ports++;
+}
+
 static void
 note_end(struct tcb_dump *dump, enum tcnl_dump_status status)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(2, 2);
-    const struct dump_port *port = &dump->ports[dump->next_port - 1];
+    struct dump_port *port = &dump->ports[dump->next_port - 1];
     struct tcb_dump_summary *s = &dump->summary;
 
     dump->running = false;
     s->datagrams += dump->cursor.datagrams;
     s->bytes += dump->cursor.bytes;
     if (status == TCNL_DUMP_COMPLETE) {
+        return;
+    }
+    if (port->terse && status == TCNL_DUMP_FAILED
+        && dump->cursor.error.error == EMSGSIZE) {
+        ask_in_full(dump, port);
         return;
     }
     s->n_incomplete++;
@@ -212,9 +257,11 @@ start_next(struct tcb_dump *dump)
 {
     while (!dump->running && dump->next_port < dump->n_ports) {
         struct request request = {
-            .id = dump->ports[dump->next_port++].id,
-            .terse = dump->terse,
+            .id = dump->ports[dump->next_port].id,
+            .terse = dump->ports[dump->next_port].terse,
         };
+
+        dump->next_port++;
 
         dump->epoch = tcb_epoch_read(&dump->offload->flows);
         dump->running = true;
@@ -253,7 +300,7 @@ fetch(struct tcb_dump_thread *thread)
 {
     struct tcb_dump *dump = thread->dump;
 
-    thread->len = 0;
+    thread->len = thread->ofs = 0;
     ovs_mutex_lock(&dump->mutex);
     while (!thread->len && start_next(dump)) {
         receive(thread);

@@ -32,6 +32,7 @@ struct dpif_offload_flow_dump_thread;
 struct tcb_dump_summary {
     bool terse;
     unsigned int n_ports;       /* Asked. */
+    unsigned int n_full_ports;  /* Of them asked in full in a terse round. */
     unsigned int n_incomplete;  /* Interrupted or failed. */
     unsigned int n_kernel;      /* Filters of ours in the kernel's dumps. */
     unsigned int n_foreign;     /* Others. */

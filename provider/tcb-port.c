@@ -197,6 +197,7 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
     port->parent = port->internal ? TCNL_PARENT_EGRESS : TCNL_PARENT_INGRESS;
     atomic_init(&port->state, TCB_PORT_OFF);
     atomic_count_init(&port->n_flows, 0);
+    atomic_count_init(&port->full_rounds, 0);
     tcb_why_init(&port->why);
 
     if (tcb_offload_enabled(offload)) {

@@ -30,6 +30,9 @@ struct tcb_port {
     bool made_qdisc;            /* We added the qdisc. */
     ATOMIC(enum tcb_port_state) state;
     atomic_count n_flows;       /* Filters in TC. */
+    atomic_count full_rounds;   /* Dump rounds to come that must be full: a
+                                 * filter here has no terse form. */
+    bool told_full;             /* That was logged; dump threads only. */
     struct tcnl_error error;    /* Of the last failed initialization. */
     struct tcb_why why;         /* Flows that were not offloaded. */
 };

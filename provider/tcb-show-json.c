@@ -108,6 +108,7 @@ dump_json(const struct tcb_offload *offload)
     json_object_put(json, "full_dumps", json_uint(n_full));
     json_object_put(json, "msec", json_integer_create(last.msec));
     json_object_put(json, "ports", json_uint(last.n_ports));
+    json_object_put(json, "full_ports", json_uint(last.n_full_ports));
     json_object_put(json, "incomplete", json_uint(last.n_incomplete));
     json_object_put(json, "undisturbed",
                     json_boolean_create(last.undisturbed));

@@ -106,6 +106,9 @@ show_dump(const struct tcb_offload *offload, struct ds *ds)
                   "table, %u gone, %u foreign filters; ", last.msec,
                   last.n_ports, last.n_kernel, last.bytes, last.datagrams,
                   last.n_table, last.n_gone, last.n_foreign);
+    if (last.n_full_ports) {
+        ds_put_format(ds, "%u ports asked in full; ", last.n_full_ports);
+    }
     if (last.n_incomplete) {
         ds_put_format(ds, "%u ports incomplete: %s", last.n_incomplete,
                       last.error);

@@ -8,7 +8,7 @@ const struct nlmsghdr *
 tcnl_datagram_next(const void *buf, size_t len, size_t *ofs)
 {
     const struct nlmsghdr *nlh;
-    size_t left = len - *ofs;
+    size_t left = *ofs < len ? len - *ofs : 0;
     size_t step;
 
     if (left < sizeof *nlh) {
