@@ -31,6 +31,15 @@ script_tests = \
 	%D%/unit/test-run-program.sh \
 	%D%/unit/test-source-rules.sh
 
+# Tests of the provider, which need Open vSwitch.  Unlike the others each of
+# them needs lines of its own below.
+ovs_tests = \
+	%D%/unit-ovs/test-flow-table \
+	%D%/unit-ovs/test-in-tree \
+	%D%/unit-ovs/test-operate \
+	%D%/unit-ovs/test-rounds \
+	%D%/unit-ovs/test-translate
+
 # What tests share, above all the scripted kernel.
 fake_sources = \
 	%D%/fake/fake-input.c \
@@ -38,7 +47,11 @@ fake_sources = \
 	%D%/fake/fake-kernel.c \
 	%D%/fake/fake-kernel.h \
 	%D%/fake/fake-sample.c \
-	%D%/fake/fake-sample.h
+	%D%/fake/fake-sample.h \
+	%D%/fake/fake-tc-socket.c \
+	%D%/fake/fake-tc-table.h \
+	%D%/fake/fake-tc.c \
+	%D%/fake/fake-tc.h
 
 # The main() of a fuzz target outside of libFuzzer is in the library too: the
 # linker takes it only for programs that have none of their own.
@@ -60,7 +73,79 @@ LDADD += $(CMOCKA_LIBS)
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
-EXTRA_PROGRAMS = $(unit_tests)
+EXTRA_PROGRAMS = $(unit_tests) $(ovs_tests)
+
+# ## Tests of the provider.
+#
+# They link with the library of the patched Open vSwitch, of which nothing else
+# is built for them.  Programs that put something of their own in the place of
+# a function of it say so: all definitions of a program come before those of
+# the library, and WRAP(FUNCTION) in a source makes an option of the linker.
+
+if WITH_OVS
+if HAVE_CMOCKA
+check_PROGRAMS += $(ovs_tests)
+TESTS += $(ovs_tests)
+endif
+endif
+
+ovs_test_cppflags = -I$(builddir)/ovs -I$(builddir)/ovs/include \
+	-I$(builddir)/ovs/lib $(AM_CPPFLAGS)
+ovs_test_cflags = $(OVS_TEST_WARN_CFLAGS) $(SAN_CFLAGS) $(CMOCKA_CFLAGS)
+ovs_test_ldadd = tests/libfake.a ovs/lib/libopenvswitch.la $(CMOCKA_LIBS) \
+	$(MNL_LIBS)
+bed_sources = %D%/unit-ovs/bed.c %D%/unit-ovs/bed.h
+translate_sources = %D%/unit-ovs/translate.c \
+	%D%/unit-ovs/translate-flows.c %D%/unit-ovs/translate.h
+replacing = -Wl,--allow-multiple-definition
+wrap_of = $(shell $(SED) -n 's/.*WRAP(\([a-z_]*\)).*/-Wl,--wrap=\1/p' \
+	$(srcdir)/$(1) | sort -u)
+
+# The sources include the config.h of Open vSwitch.
+%D%/unit-ovs/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
+ovs_test_objects = \
+	$(tests_unit_ovs_test_flow_table_OBJECTS) \
+	$(tests_unit_ovs_test_in_tree_OBJECTS) \
+	$(tests_unit_ovs_test_operate_OBJECTS) \
+	$(tests_unit_ovs_test_rounds_OBJECTS) \
+	$(tests_unit_ovs_test_translate_OBJECTS)
+if WITH_OVS
+$(ovs_test_objects): | ovs-lib
+ovs/lib/libopenvswitch.la: ovs-lib
+	@:
+endif
+
+tests_unit_ovs_test_flow_table_SOURCES = %D%/unit-ovs/test-flow-table.c
+tests_unit_ovs_test_flow_table_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_flow_table_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_flow_table_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_in_tree_SOURCES = %D%/unit-ovs/test-in-tree.c \
+	$(translate_sources)
+tests_unit_ovs_test_in_tree_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_in_tree_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_in_tree_LDADD = $(ovs_test_ldadd)
+tests_unit_ovs_test_in_tree_LDFLAGS = $(replacing) \
+	$(call wrap_of,%D%/unit-ovs/test-in-tree.c)
+
+tests_unit_ovs_test_operate_SOURCES = %D%/unit-ovs/test-operate.c \
+	$(bed_sources)
+tests_unit_ovs_test_operate_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_operate_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_operate_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_rounds_SOURCES = %D%/unit-ovs/test-rounds.c \
+	$(bed_sources)
+tests_unit_ovs_test_rounds_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_rounds_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_rounds_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_translate_SOURCES = %D%/unit-ovs/test-translate.c \
+	$(translate_sources)
+tests_unit_ovs_test_translate_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_translate_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_translate_LDADD = $(ovs_test_ldadd)
+tests_unit_ovs_test_translate_LDFLAGS = $(replacing)
 
 # Every test speaks TAP, so that the summary counts cases and not files.
 # Programs run under run-program.sh, which makes a failure out of a crash, a

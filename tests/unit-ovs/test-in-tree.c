@@ -31,7 +31,7 @@
 
 #include <cmocka.h>
 
-/* Replaced functions.  The runner makes a linker option of each line. */
+/* Replaced functions.  The build makes a linker option of each line. */
 #define WRAP(NAME) __wrap_##NAME
 
 static struct netdev netdevs[TEST_N_PORTS];

@@ -161,7 +161,7 @@ sed -n 's,^[[:blank:]]*%D%/\([^ /]*\.[ch]\).*,\1,p' provider/automake.mk |
     sort > "$tmp/listed"
 diff "$tmp/have" "$tmp/listed" |
     sed -n 's/^[<>]/provider\/automake.mk &/p' >> "$tmp/found"
-files '^tests/(unit/test-[^/]*\.c|fuzz/fuzz-[^/]*\.c|fake/[^/]*\.c|unit/test-.*\.sh)$' |
+files '^tests/(unit(-ovs)?/test-[^/]*\.c|fuzz/fuzz-[^/]*\.c|fake/[^/]*\.c|unit/test-.*\.sh)$' |
     while read -r file; do
         case $file in
         *.sh | tests/fake/*) want=$file ;;
