@@ -13,10 +13,12 @@ vm_args() {
     VM_CPUS=$cpus
     # Without erms and fsrm: with them guests clear and copy memory with "rep"
     # instructions, which TCG emulates word by word, and every figure lies.
+    local image=$KERNEL_DIR/vmlinux
+    [ -e "$image" ] || image=$KERNEL_DIR/bzImage
     VM_ARGS=(
         -nodefaults -no-user-config -display none -monitor none -no-reboot
         -cpu "max,-erms,-fsrm" -smp "$cpus" -m "${LAB_MEMORY:-3072}M"
-        -kernel "$KERNEL_DIR/bzImage"
+        -kernel "$image"
         -fsdev "local,id=root,path=/,security_model=none,multidevs=remap,readonly=on"
         -device "virtio-9p-pci,fsdev=root,mount_tag=root"
     )
