@@ -13,7 +13,7 @@ say() {
 
 # section TITLE: and half a sentence on what one sees below it.
 section() {
-    printf '\n%s\n' "$1 [$SECONDS]"
+    printf '\n%s\n' "$1"
 }
 
 # check WHAT EXPECTED MEASURED HINT COMMAND...: one row of the table, which
@@ -23,7 +23,7 @@ check() {
     shift 4
     demo_rows=$((demo_rows + 1))
     "$@" || verdict=FAIL
-    printf '  %-4s  %-34s  %-25s  %s\n' "$verdict" "$what" "$expected" "$measured"
+    printf '  %-4s  %-34s  %-24s  %s\n' "$verdict" "$what" "$expected" "$measured"
     if [ "$verdict" = FAIL ]; then
         demo_failed=$((demo_failed + 1))
         printf '        look at: %s\n' "$hint"
@@ -104,19 +104,18 @@ tc_hooks() {
 # tc_filters: the kernel's view in the same way: cookie, packets, bytes,
 # device, handle, source and destination, type, actions.
 tc_filters() {
-    local dev hook
-    tc_hooks | while read -r dev hook; do
-        printf '"%s"\n' "$dev"
-        tc -s -j filter show dev "$dev" "$hook"
-    done | jq -nr '
+    tc_hooks >"$tmp/hooks"
+    sed 's/^/filter show dev /' "$tmp/hooks" | tc -s -j -batch - |
+        jq -nr --rawfile hooks "$tmp/hooks" '
         def action:
             if .kind == "mirred" then .mirred_action + " " + .to_dev
             elif .kind == "vlan" then
                 .vlan_action + if .id then " \(.id)" else "" end
             else .kind end;
-        inputs as $dev | input[].options | select(.handle) |
+        [$hooks | split("\n")[] | split(" ")[0]] as $devs |
+        [inputs] | range(length) as $i | .[$i][].options | select(.handle) |
         (.actions | map(select(.cookie)) | max_by(.stats.packets)) as $a |
-        [$a.cookie, $a.stats.packets, $a.stats.bytes, $dev, .handle,
+        [$a.cookie, $a.stats.packets, $a.stats.bytes, $devs[$i], .handle,
          (.keys | (.src_mac // "?")[15:] + ">" + (.dst_mac // "?")[15:]),
          (.keys | .ip_proto // .vlan_ethtype // .eth_type | sub("ipv4"; "ip")),
          (.actions | map(action) | join(", "))] | @tsv'
@@ -139,14 +138,6 @@ same_flows() {
     comm -12 <(cut -f 1-3 "$tmp/ovs") <(cut -f 1-3 "$tmp/tc") | wc -l
 }
 
-# differing: the first few lines in which the views differ.
-differing() {
-    diff <(cut -f 1-3 "$tmp/ovs") <(cut -f 1-3 "$tmp/tc") | head -n 6 | cut -f 1 |
-        while read -r _ cookie; do
-            grep -h "^${cookie:-none}" "$tmp/ovs" "$tmp/tc" || true
-        done | sort -u | cut -c 1-90 | sed 's/^/        /'
-}
-
 # flow_sum WHAT WHERE TYPE: flows, packets or bytes of the flows in Open
 # vSwitch's view in the snapshot that are of TYPE (ip: not ARP) and that come
 # in at port WHERE or go between the addresses WHERE.
@@ -161,23 +152,29 @@ flow_sum() {
 
 # slow_path: packets that the kernel datapath has looked up.
 slow_path() {
-    ovs-appctl dpctl/show |
-        sed -nE 's/.*lookups: hit:([0-9]+) missed:([0-9]+).*/\1 \2/p' |
-        awk '{ print $1 + $2 }'
+    ovs-appctl dpctl/show | awk -F '[: ]+' '
+        /lookups:/ { for (i = 1; i < NF; i++) if ($i ~ /^(hit|missed)$/) n += $(i + 1) }
+        END { print n + 0 }'
 }
 
-# two_columns LABEL IN_PORT MACS: the flow as both say it, side by side.
+# two_columns "IN_PORT MACS"...: these flows as both say it, side by side.
 two_columns() {
-    local cookie left right
-    cookie=$(awk -F '\t' -v port="$1" -v macs="$2" '
-        $4 == port && $5 == macs && $6 != "arp" { print $1; exit }' "$tmp/ovs")
-    left=$(awk -F '\t' -v c="${cookie:-none}" '
-        $1 == c { print $4, $5, $6, "packets:" $2, $7 }' "$tmp/ovs")
-    right=$(awk -F '\t' -v c="${cookie:-none}" '
-        $1 == c { print $4, "#" $5, $6, $7, $2, "pkt", $8 }' "$tmp/tc")
-    left=${left//pcp=0/}
-    left=${left//,)/)}
-    printf '  %-48.48s | %.47s\n' "${left:-(nothing)}" "${right:-(nothing)}"
+    printf '%s\n' "$@" | awk -F '\t' '
+        FILENAME == ARGV[1] {
+            ours[$1] = $4 " " $5 " " $6 " packets:" $2 " " $7
+            gsub(/vid=|,pcp=0/, "", ours[$1])
+            if ($6 != "arp") cookie[$4 " " $5] = $1
+            next
+        }
+        FILENAME == ARGV[2] {
+            theirs[$1] = $4 " #" $5 " " $6 " " $7 " " $2 " pkt " $8
+            next
+        }
+        {
+            c = cookie[$0]
+            printf "  %-46.46s | %.48s\n", c ? ours[c] : "(no flow)", \
+                c in theirs ? theirs[c] : "(no filter)"
+        }' "$tmp/ovs" "$tmp/tc" -
 }
 
 # bars: "LABEL COUNT" lines as a bar chart; empty ones at the end are left out.
@@ -191,9 +188,9 @@ bars() {
         END {
             for (i = 1; i <= last; i++) {
                 len = int(n[i] * 40 / max + 0.999)
-                bar = ""
-                while (length(bar) < len) bar = bar "#"
-                printf "        %8s  %5d  %s\n", label[i], n[i], bar
+                bar = len ? "  " : ""
+                while (length(bar) < len + 2 * !!len) bar = bar "#"
+                printf "        %8s  %5d%s\n", label[i], n[i], bar
             }
         }'
 }
