@@ -160,6 +160,8 @@ AM_TESTS_ENVIRONMENT = \
 	TOP_SRCDIR='$(abs_top_srcdir)'; export TOP_SRCDIR; \
 	OVS_SOURCE='$(OVS_SOURCE)'; export OVS_SOURCE; \
 	AWK='$(AWK)'; export AWK; \
+	TSAN_OPTIONS="suppressions=$(abs_srcdir)/tests/tsan.supp $$TSAN_OPTIONS"; \
+	export TSAN_OPTIONS; \
 	FUZZ_CORPUS='$(abs_top_srcdir)/tests/fuzz/corpus'; \
 	export FUZZ_CORPUS;
 
