@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# 10,000 flows from real traffic: installed in batches, counted alike by
+# everyone who counts, neither lost nor doubled nor flapping, and gone at once.
+# shellcheck source=tests/vm/lib.sh
+. "${0%/*}/lib.sh"
+
+N=10000
+
+# pg FILE LINE...: tells pktgen in h1.
+pg() {
+    local file=/proc/net/pktgen/$1 line
+    shift
+    # shellcheck disable=SC2016
+    in_host 1 bash -c 'f=$1; shift; for l; do echo "$l" >"$f" || exit 1; done' \
+        - "$file" "$@"
+}
+
+# pktgen_send ROUNDS PACE: each source address ROUNDS times.
+pktgen_send() {
+    pg e1 "count $((N * $1))" "$2"
+    pg pgctrl start
+}
+
+pktgen_init() {
+    local last=$((N - 1))
+    pg kpktgend_0 "rem_device_all" "add_device e1"
+    pg e1 "clone_skb 0" "pkt_size 60" "delay 0" "dst 10.2.0.1" \
+        "dst_mac 02:00:00:00:00:02" "src_min 10.1.0.0" \
+        "src_max 10.1.$((last / 256)).$((last % 256))"
+}
+
+# sums: flows, distinct ufids and packets in the datapath's dump.
+sums() {
+    ovs-appctl dpctl/dump-flows -m type=tc | gawk '
+        /^ufid:/ && /in_port\(v1\)/ && /eth_type\(0x0800\)/ {
+            n++
+            distinct += !seen[$1]++
+            match($0, /packets:([0-9]+)/, m)
+            packets += m[1]
+        }
+        END { print n + 0, distinct + 0, packets + 0 }'
+}
+
+# kernel_sums: filters and packets, from TC itself.
+kernel_sums() {
+    tc -s filter show dev v1 ingress protocol ip pref 2 | awk '
+        / handle / { n++ }
+        $1 == "Sent" { packets += $4 }
+        END { print n + 0, packets + 0 }'
+}
+
+counts() {
+    printf 'show %s, dump %s, filters %s\n' \
+        "$(tcb show .ports.v1.flows)" "$(sums | cut -d' ' -f2)" \
+        "$(kernel_sums | cut -d' ' -f1)"
+}
+
+packets_settle() {
+    [ "$(sums | cut -d' ' -f3)" = "$(kernel_sums | cut -d' ' -f2)" ]
+}
+
+# raise_limit: a slow machine makes Open vSwitch lower its limit of flows, and
+# then delete those above it.
+raise_limit() {
+    ovs-appctl upcall/set-flow-limit 200000 >/dev/null
+}
+
+all_in() {
+    raise_limit
+    [ "$(tcb show .ports.v1.flows)" -ge "$N" ] || {
+        pktgen_send 1 "ratep 20000"
+        false
+    }
+}
+
+rounds_done() {
+    raise_limit
+    [ "$(tcb show .last_dump.rounds)" -ge "$1" ]
+}
+
+LOG_ALLOWED+=('datapath reached the dynamic limit')
+vsctl_config flow-limit=200000 max-idle=600000
+host 1
+host 2
+ovs-vsctl add-br br0 -- add-port br0 v1 -- add-port br0 v2
+# A field that is moved is matched exactly: a flow for each source address.
+flows_set br0 <<'RULES'
+ip,in_port=v1 actions=move:NXM_OF_IP_SRC[]->NXM_NX_REG0[],output:v2
+RULES
+raise_limit
+pktgen_init
+
+read -r messages batches < <(tcb stats '|"\(.messages) \(.batches)"')
+check "$N flows of real traffic are all in TC" within 60 all_in
+read -r messages2 batches2 < <(tcb stats '|"\(.messages) \(.batches)"')
+mean=$(((messages2 - messages) * 100 / (batches2 - batches)))
+diag "$(printf 'installed in %d ms, %d.%02d messages per batch' \
+    "$TOOK" $((mean / 100)) $((mean % 100)))"
+check "the mean batch has more than 4 messages" [ "$mean" -gt 400 ]
+is "tc-batch/show, dpctl/dump-flows and tc count the same" \
+    "$(counts)" "show $N, dump $N, filters $N"
+check "no more than a few flows are in the kernel datapath" \
+    test "$(dp_flows ovs 'in_port\(v1\)')" -le 5
+
+before=$(tcb stats '|"adds \(.adds) deletes \(.deletes) refused \(.not_offloaded)"')
+base=$(kernel_sums | cut -d' ' -f2)
+rounds=$(tcb show .last_dump.rounds)
+pktgen_send 3 "delay 0"
+sent=$(in_host 1 awk '$1 == "pkts-sofar:" { print $2 }' /proc/net/pktgen/e1)
+read -r filters packets < <(kernel_sums)
+is "TC handled each packet that was sent" \
+    "$filters filters, $((packets - base)) packets" "$N filters, $sent packets"
+check "the datapath's packet counts become those of TC" within 10 packets_settle
+is "each flow is dumped once" "$(sums | cut -d' ' -f1,2)" "$N $N"
+check "revalidation goes on" within 20 rounds_done $((rounds + 6))
+is "nothing was added, deleted or refused meanwhile" "$(tcb stats \
+    '|"adds \(.adds) deletes \(.deletes) refused \(.not_offloaded)"')" "$before"
+is "everyone still counts the same" "$(counts)" "show $N, dump $N, filters $N"
+
+check "dpctl/del-flows" ovs-appctl dpctl/del-flows
+is "all counts are 0 after it" "$(counts)" "show 0, dump 0, filters 0"
+finish
