@@ -101,7 +101,11 @@ prune() {
     # shellcheck disable=SC2012
     ls -1dt "$@" 2>/dev/null | tail -n +"$((keep + 1))" |
         while read -r dir; do
-            rm -rf "$dir"
+            # "running" holds the process that still needs it.
+            if [ -e "$dir/running" ] && kill -0 "$(<"$dir/running")" 2>/dev/null; then
+                continue
+            fi
+            rm -rf "$dir" 2>/dev/null || true
         done
 }
 

@@ -11,6 +11,7 @@ run_dir() {
     : >"$RUN_DIR/stdout"
     : >"$RUN_DIR/stderr"
     : >"$RUN_DIR/report"
+    printf '%s\n' "$$" >"$RUN_DIR/running"
     prune 20 "$CACHE/runs"/*-*/
 }
 
@@ -20,6 +21,7 @@ write_job() {
     shift
     if [ "$mode" = shell ] && [ -t 0 ]; then
         read -r rows cols < <(stty size) || true
+        [ "$rows" != 0 ] && [ "$cols" != 0 ] || { rows=24 cols=80; }
     fi
     {
         printf 'OVS_BUILD=%q\nOVS_TCB_SRC=%q\n' "$OVS_BUILD" "$TOP"
