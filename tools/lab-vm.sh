@@ -21,7 +21,9 @@ write_job() {
     shift
     if [ "$mode" = shell ] && [ -t 0 ]; then
         read -r rows cols < <(stty size) || true
-        [ "$rows" != 0 ] && [ "$cols" != 0 ] || { rows=24 cols=80; }
+        if [ "$rows" = 0 ] || [ "$cols" = 0 ]; then
+            rows=24 cols=80
+        fi
     fi
     {
         printf 'OVS_BUILD=%q\nOVS_TCB_SRC=%q\n' "$OVS_BUILD" "$TOP"
