@@ -76,11 +76,11 @@ ovs_version () {
 series_for () {
     for series in $(list_series); do
         case $1 in
-        $series | $series.*) echo "$series"; return 0 ;;
+        "$series" | "$series".*) echo "$series"; return 0 ;;
         esac
     done
     die "there are no patches for Open vSwitch '$1'; supported are:" \
-        $(list_series)
+        "$(list_series | tr '\n' ' ')"
 }
 
 touched_files () {
@@ -236,7 +236,8 @@ fi
 
 new=$dest.new.$$
 work=$(mktemp -d)
-trap 'status=$?; rm -rf "$work" "$new"; exit $status' EXIT
+# The exit status stays what it is: "rm" does not change it in a trap.
+trap 'rm -rf "$work" "$new"' EXIT
 trap 'exit 1' HUP INT TERM
 
 if [ -e "$dest" ]; then

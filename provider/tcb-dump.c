@@ -201,8 +201,8 @@ build_request(struct tcnl_buffer *b, const void *request_)
 }
 
 /* A filter of a classifier without a terse form, such as u32, ends a terse
- * dump with EMSGSIZE (tc_cls_stats_dump() in net/sched/cls_api.c).  The port is
- * asked again, in full, and for a while only so. */
+ * dump with EMSGSIZE (tc_cls_stats_dump() in net/sched/cls_api.c).  The port
+ * is asked again, in full, and for a while only so. */
 static void
 ask_in_full(struct tcb_dump *dump, struct dump_port *p)
 {

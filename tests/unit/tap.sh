@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 #
 # TAP for script tests, to be sourced.  A case is

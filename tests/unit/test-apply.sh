@@ -4,6 +4,7 @@
 # Shows that ovs-patches/apply.sh makes a right copy or none.  All but the last
 # cases use a small invented source tree; those need $OVS_SOURCE.
 
+# shellcheck source=tests/unit/tap.sh
 . "$(dirname "$0")/tap.sh"
 
 apply=$TOP_SRCDIR/ovs-patches/apply.sh
@@ -11,7 +12,7 @@ apply=$TOP_SRCDIR/ovs-patches/apply.sh
 # Makes the source $tmp/src with the series $tmp/patches/9.1 and the provider
 # $tmp/provider.
 setup () {
-    rm -rf "$tmp"/*
+    rm -rf "${tmp:?}"/*
     mkdir -p "$tmp/src/lib" "$tmp/patches/9.1" "$tmp/provider/tcnl"
     echo 'AC_INIT(openvswitch, 9.1.0, bugs@example.org)' \
         > "$tmp/src/configure.ac"
@@ -187,7 +188,7 @@ end
 name="the real patches apply to the Open vSwitch that was given"
 if [ -n "$OVS_SOURCE" ]; then
     begin "$name"
-    rm -rf "$tmp"/*
+    rm -rf "${tmp:?}"/*
     must "$apply" "$OVS_SOURCE" "$tmp/dest"
     must grep -q dpif_offload_tc_batch_class "$tmp/dest/lib/dpif-offload.c"
     end

@@ -3,6 +3,7 @@
 #
 # Shows that tests/run-program.sh lets no failure pass.
 
+# shellcheck source=tests/unit/tap.sh
 . "$(dirname "$0")/tap.sh"
 
 run=$TOP_SRCDIR/tests/run-program.sh

@@ -4,6 +4,7 @@
 # The rules that the sources keep to.  Each states its reason, and names the
 # place where it is broken.
 
+# shellcheck source=tests/unit/tap.sh
 . "$(dirname "$0")/tap.sh"
 
 cd "$TOP_SRCDIR" || exit 99

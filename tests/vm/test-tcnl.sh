@@ -7,7 +7,7 @@
 set -euo pipefail
 
 src=${OVS_TCB_SRC:?}
-objects=(${OVS_BUILD:?}/lib/tc-batch/tcnl/*.o)
+objects=("${OVS_BUILD:?}"/lib/tc-batch/tcnl/*.o)
 tmp=$(mktemp -d)
 trap 'ip netns delete tcnl 2>/dev/null || true; rm -rf "$tmp"' EXIT
 
