@@ -12,6 +12,9 @@ iputils-ping:ping
 kmod:modprobe
 procps:pgrep
 ethtool:ethtool
+jq:jq
+iperf3:iperf3
+python3:/usr/bin/python3
 "
 LAB_PACKAGES_NATIVE="
 iproute2:ip
@@ -19,6 +22,9 @@ iputils-ping:ping
 kmod:modprobe
 procps:pgrep
 ethtool:ethtool
+jq:jq
+iperf3:iperf3
+python3:/usr/bin/python3
 util-linux:unshare
 "
 LAB_PACKAGES_BUILD="
@@ -47,6 +53,7 @@ libcmocka-dev:/usr/include/cmocka.h
 "
 LAB_PACKAGES_FUZZ="
 clang:clang
+libclang-rt-14-dev:/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a
 "
 LAB_PACKAGES_LINT="
 shellcheck:shellcheck

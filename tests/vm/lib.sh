@@ -65,6 +65,11 @@ check() {
     fi
 }
 
+# try COMMAND...: on the way to a check, which will tell.
+try() {
+    "$@" >"$scratch/try" 2>&1 || diag "failed: $*"$'\n'"$(head -n 5 "$scratch/try")"
+}
+
 # is NAME GOT WANTED
 is() {
     if [ "$2" = "$3" ]; then
@@ -341,6 +346,7 @@ cleanup() {
     ping_stop
     [ -z "$agent_pid" ] || kill "$agent_pid"
     if lab_alive ovs-vswitchd; then
+        ovs-appctl -T 10 revalidator/resume
         for name in $(ovs-vsctl list-br); do
             ovs-vsctl -t 10 del-br "$name"
         done
