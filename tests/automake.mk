@@ -13,6 +13,7 @@ unit_tests = \
 	%D%/unit/test-dump \
 	%D%/unit/test-filter \
 	%D%/unit/test-flower \
+	%D%/unit/test-kinds \
 	%D%/unit/test-pedit \
 	%D%/unit/test-police \
 	%D%/unit/test-probe \

@@ -25,6 +25,10 @@ enum tcnl_action_kind {
     TCNL_ACT_CSUM,
     TCNL_ACT_SKBEDIT,           /* Sets the packet type. */
     TCNL_ACT_POLICE,            /* By index; see police.h. */
+    TCNL_ACT_POLICE_MTU,        /* A test of the packet's length. */
+    TCNL_ACT_MPLS,
+    TCNL_ACT_CT,
+    TCNL_ACT_TUNNEL_KEY,        /* Tunnel metadata, set or released. */
     TCNL_N_ACTION_KINDS
 };
 
@@ -32,11 +36,12 @@ struct tcnl_action {
     enum tcnl_action_kind kind;
     bool cookie;                /* Carries the list's cookie. */
     bool no_percpu;             /* TCA_ACT_FLAGS_NO_PERCPU_STATS.  Neither is
-                                 * sent with police: the action is there
-                                 * already, shared, and would take the cookie
-                                 * of whoever bound it last. */
+                                 * sent with a police by index: the action is
+                                 * there already, shared, and would take the
+                                 * cookie of whoever bound it last. */
     uint32_t verdict;           /* TC_ACT_PIPE, _SHOT, _STOLEN,
-                                 * _GOTO_CHAIN | chain, ... */
+                                 * _GOTO_CHAIN | chain, or _JUMP | n: go on
+                                 * with action n, counted from 0. */
     union {
         struct {
             int ifindex;
@@ -60,18 +65,76 @@ struct tcnl_action {
         struct {
             uint32_t index;
         } police;
+        struct {
+            uint32_t mtu;       /* 'verdict' is for packets longer than this,
+                                 * Ethernet header included, */
+            uint32_t conform;   /* and this for the others. */
+        } police_mtu;
+        struct {
+            uint8_t op;         /* TCA_MPLS_ACT_POP, _PUSH, _MODIFY. */
+            uint8_t tc, ttl, bos;
+            uint16_t proto;     /* Network order; not of _MODIFY. */
+            uint32_t label;     /* Host order; this, tc, ttl and bos not of
+                                 * _POP. */
+        } mpls;
+        struct {
+            uint16_t flags;     /* TCA_CT_ACT_*. */
+            uint8_t params;     /* In the list's 'cts', without _CLEAR. */
+        } ct;
+        struct {
+            bool set;           /* Otherwise release. */
+            uint8_t params;     /* In the list's 'tunnels', if set. */
+            uint16_t geneve_ofs; /* In the list's 'geneve', if set. */
+        } tunnel;
     };
 };
 
-/* About 2.5 KB, for the stack; only the first 'n' actions and 'n_pedit_keys'
- * keys mean anything, nothing needs clearing. */
+/* Parameters of conntrack.  Addresses are in network order; marks, labels and
+ * the zone as the kernel has them in attributes (host order; labels as bytes).
+ * Values have no bits outside of their masks. */
+struct tcnl_ct {
+    uint32_t mark, mark_mask;
+    uint8_t label[16], label_mask[16];
+    uint8_t addr_min[16], addr_max[16]; /* For NAT, both ends included; 4
+                                         * bytes of IPv4. */
+    uint16_t port_min, port_max; /* Network order; 0: any. */
+    uint16_t zone;
+    uint8_t family;             /* 4 or 6; 0: any address. */
+    uint8_t pad;                /* 0: blocks are compared as bytes. */
+};
+
+/* The tunnel header that a packet gets.  Zeros are left to the device. */
+struct tcnl_tunnel {
+    uint32_t id;                /* Network order. */
+    uint32_t gbp;               /* See tunnel-opts.h. */
+    uint8_t src[16], dst[16];   /* 4 bytes of IPv4. */
+    uint16_t tp_dst;            /* Network order. */
+    uint8_t family;             /* 4 or 6. */
+    uint8_t tos, ttl;
+    bool has_id, csum, dont_fragment, has_gbp;
+    uint8_t geneve_len;         /* Bytes in the list's 'geneve'. */
+    uint8_t pad[2];             /* 0: blocks are compared as bytes. */
+};
+
+#define TCNL_MAX_CTS 8
+#define TCNL_MAX_TUNNELS 8
+#define TCNL_MAX_GENEVE_SETS 504
+
+/* About 4.5 KB, for the stack; only the first 'n' actions, 'n_pedit_keys' keys
+ * and so on mean anything, nothing needs clearing. */
 struct tcnl_actions {
     uint8_t n;
     uint8_t n_pedit_keys;
+    uint8_t n_cts;
+    uint8_t n_tunnels;
+    uint16_t geneve_len;
     bool has_cookie;
     uint8_t cookie[TCNL_COOKIE_LEN];
     struct tcnl_action a[TCNL_MAX_ACTIONS];
     struct tcnl_pedit_key pedit_keys[TCNL_MAX_PEDIT_KEYS * 2];
+    struct tcnl_ct cts[TCNL_MAX_CTS];
+    struct tcnl_tunnel tunnels[TCNL_MAX_TUNNELS];
+    uint8_t geneve[TCNL_MAX_GENEVE_SETS];   /* Options of all tunnels. */
 };
 
 static inline void
@@ -79,6 +142,9 @@ tcnl_actions_init(struct tcnl_actions *as)
 {
     as->n = 0;
     as->n_pedit_keys = 0;
+    as->n_cts = 0;
+    as->n_tunnels = 0;
+    as->geneve_len = 0;
     as->has_cookie = false;
 }
 
@@ -87,6 +153,16 @@ tcnl_actions_init(struct tcnl_actions *as)
 struct tcnl_action *tcnl_actions_add(struct tcnl_actions *,
                                      enum tcnl_action_kind,
                                      uint32_t verdict);
+
+/* Each gives action 'a', TCNL_ACT_CT or TCNL_ACT_TUNNEL_KEY, a block of
+ * parameters, all zeros; returns it to be filled, or NULL when there is no
+ * more room.  A tunnel gets 'len' bytes of Geneve options. */
+struct tcnl_ct *tcnl_actions_add_ct(struct tcnl_actions *,
+                                    struct tcnl_action *);
+struct tcnl_tunnel *tcnl_actions_add_tunnel(struct tcnl_actions *,
+                                            struct tcnl_action *,
+                                            const uint8_t *geneve,
+                                            unsigned int len);
 
 const char *tcnl_action_kind_name(enum tcnl_action_kind);
 
@@ -107,7 +183,8 @@ int tcnl_actions_parse(const struct nlattr *acts, struct tcnl_actions *);
 /* What the actions of one filter counted, terse or full form.
  *
  * The counters are those of the action that has seen most packets among the
- * filter's own; police actions are shared between filters and left out.
+ * filter's own; police actions without a cookie are shared between filters and
+ * left out.
  * 'lastuse_ms' is the shortest time since the last use of one, only in full
  * form ('has_times').  The kernel sets it to the time of the install at first:
  * 'never_used' says that it is still that, and that nothing was counted. */

@@ -15,7 +15,8 @@ struct row {
     uint8_t key;
     uint8_t ip_proto;
     uint8_t ofs, size;          /* In struct tcnl_flower_fields. */
-    uint8_t value, mask;        /* TCA_FLOWER_KEY_*. */
+    uint8_t value, mask;        /* TCA_FLOWER_KEY_*.  0: one of the options of
+                                 * a tunnel, which are in a nest. */
 };
 
 /* The names are pasted at the first level: <netinet/in.h> has macros IP_TOS
@@ -28,6 +29,14 @@ struct row {
     { TCNL_KEY_##KEY, IP_PROTO, PLACE(FIELD),       \
       TCA_FLOWER_KEY_##VALUE, TCA_FLOWER_KEY_##VALUE##_MASK }
 
+/* Attributes that older headers do not have. */
+#define TCA_FLOWER_KEY_ENC_FLAGS 110
+#define TCA_FLOWER_KEY_ENC_FLAGS_MASK 111
+
+#define ENC(KEY, FIELD, VALUE) \
+    MASKED(ENC_##KEY, enc_##FIELD, 0, ENC_##VALUE)
+#define NESTED(KEY, FIELD) { TCNL_KEY_##KEY, 0, PLACE(FIELD), 0, 0 }
+
 /* Ordered by key; the first row of a key gives its place and size. */
 static const struct row rows[] = {
     MASKED(ETH_DST, eth_dst, 0, ETH_DST),
@@ -36,6 +45,13 @@ static const struct row rows[] = {
     EXACT(VLAN_ID, vlan_id, VLAN_ID),
     EXACT(VLAN_PRIO, vlan_prio, VLAN_PRIO),
     EXACT(VLAN_ETH_TYPE, vlan_eth_type, VLAN_ETH_TYPE),
+    EXACT(CVLAN_ID, cvlan_id, CVLAN_ID),
+    EXACT(CVLAN_PRIO, cvlan_prio, CVLAN_PRIO),
+    EXACT(CVLAN_ETH_TYPE, cvlan_eth_type, CVLAN_ETH_TYPE),
+    EXACT(MPLS_LABEL, mpls_label, MPLS_LABEL),
+    EXACT(MPLS_TC, mpls_tc, MPLS_TC),
+    EXACT(MPLS_BOS, mpls_bos, MPLS_BOS),
+    EXACT(MPLS_TTL, mpls_ttl, MPLS_TTL),
     MASKED(ARP_SIP, arp_sip, 0, ARP_SIP),
     MASKED(ARP_TIP, arp_tip, 0, ARP_TIP),
     MASKED(ARP_OP, arp_op, 0, ARP_OP),
@@ -60,6 +76,22 @@ static const struct row rows[] = {
     MASKED(ICMP_CODE, icmp_code, IPPROTO_ICMP, ICMPV4_CODE),
     MASKED(ICMP_CODE, icmp_code, IPPROTO_ICMPV6, ICMPV6_CODE),
     MASKED(FLAGS, flags, 0, FLAGS),
+    MASKED(CT_STATE, ct_state, 0, CT_STATE),
+    MASKED(CT_ZONE, ct_zone, 0, CT_ZONE),
+    MASKED(CT_MARK, ct_mark, 0, CT_MARK),
+    MASKED(CT_LABELS, ct_labels, 0, CT_LABELS),
+    EXACT(ENC_KEY_ID, enc_key_id, ENC_KEY_ID),
+    ENC(IPV4_SRC, ipv4_src, IPV4_SRC),
+    ENC(IPV4_DST, ipv4_dst, IPV4_DST),
+    ENC(IPV6_SRC, ipv6_src, IPV6_SRC),
+    ENC(IPV6_DST, ipv6_dst, IPV6_DST),
+    ENC(SRC_PORT, src_port, UDP_SRC_PORT),
+    ENC(DST_PORT, dst_port, UDP_DST_PORT),
+    MASKED(ENC_IP_TOS, enc_ip_tos, 0, ENC_IP_TOS),
+    MASKED(ENC_IP_TTL, enc_ip_ttl, 0, ENC_IP_TTL),
+    ENC(FLAGS, flags, FLAGS),
+    NESTED(ENC_GBP, enc_gbp),
+    NESTED(ENC_GENEVE, enc_geneve_len),
 };
 
 #define N_ROWS (sizeof rows / sizeof rows[0])
@@ -75,6 +107,13 @@ static const char *const names[TCNL_N_KEYS] = {
     [TCNL_KEY_VLAN_ID] = "vlan_id",
     [TCNL_KEY_VLAN_PRIO] = "vlan_prio",
     [TCNL_KEY_VLAN_ETH_TYPE] = "vlan_eth_type",
+    [TCNL_KEY_CVLAN_ID] = "cvlan_id",
+    [TCNL_KEY_CVLAN_PRIO] = "cvlan_prio",
+    [TCNL_KEY_CVLAN_ETH_TYPE] = "cvlan_eth_type",
+    [TCNL_KEY_MPLS_LABEL] = "mpls_label",
+    [TCNL_KEY_MPLS_TC] = "mpls_tc",
+    [TCNL_KEY_MPLS_BOS] = "mpls_bos",
+    [TCNL_KEY_MPLS_TTL] = "mpls_ttl",
     [TCNL_KEY_ARP_SIP] = "arp_sip",
     [TCNL_KEY_ARP_TIP] = "arp_tip",
     [TCNL_KEY_ARP_OP] = "arp_op",
@@ -93,6 +132,22 @@ static const char *const names[TCNL_N_KEYS] = {
     [TCNL_KEY_ICMP_TYPE] = "icmp_type",
     [TCNL_KEY_ICMP_CODE] = "icmp_code",
     [TCNL_KEY_FLAGS] = "flags",
+    [TCNL_KEY_CT_STATE] = "ct_state",
+    [TCNL_KEY_CT_ZONE] = "ct_zone",
+    [TCNL_KEY_CT_MARK] = "ct_mark",
+    [TCNL_KEY_CT_LABELS] = "ct_labels",
+    [TCNL_KEY_ENC_KEY_ID] = "enc_key_id",
+    [TCNL_KEY_ENC_IPV4_SRC] = "enc_ipv4_src",
+    [TCNL_KEY_ENC_IPV4_DST] = "enc_ipv4_dst",
+    [TCNL_KEY_ENC_IPV6_SRC] = "enc_ipv6_src",
+    [TCNL_KEY_ENC_IPV6_DST] = "enc_ipv6_dst",
+    [TCNL_KEY_ENC_SRC_PORT] = "enc_src_port",
+    [TCNL_KEY_ENC_DST_PORT] = "enc_dst_port",
+    [TCNL_KEY_ENC_IP_TOS] = "enc_ip_tos",
+    [TCNL_KEY_ENC_IP_TTL] = "enc_ip_ttl",
+    [TCNL_KEY_ENC_FLAGS] = "enc_flags",
+    [TCNL_KEY_ENC_GBP] = "enc_gbp",
+    [TCNL_KEY_ENC_GENEVE] = "enc_geneve",
 };
 
 static const struct row *
@@ -165,6 +220,42 @@ tcnl_flower_set(struct tcnl_flower *f, enum tcnl_key key, const void *value,
     }
 }
 
+void
+tcnl_flower_set_geneve(struct tcnl_flower *f, const uint8_t *value,
+                       const uint8_t *mask, unsigned int len)
+{
+    uint8_t size = (uint8_t) len;
+
+    for (unsigned int ofs = 0; ofs < len; ) {
+        unsigned int next = ofs + tcnl_geneve_option_size(value + ofs);
+
+        memcpy(f->geneve.mask + ofs, mask + ofs, next - ofs);
+        f->geneve.mask[ofs + 3] = TCNL_GENEVE_LEN_MASK;
+        for (; ofs < next; ofs++) {
+            f->geneve.key[ofs] = value[ofs] & f->geneve.mask[ofs];
+        }
+    }
+    tcnl_flower_set(f, TCNL_KEY_ENC_GENEVE, &size, NULL);
+    if (!len) {
+        f->present &= ~TCNL_KEY_BIT(TCNL_KEY_ENC_GENEVE);
+    }
+}
+
+/* Bytes of options of Geneve in key and mask. */
+static unsigned int
+geneve_len(const struct tcnl_flower *f)
+{
+    return tcnl_flower_has(f, TCNL_KEY_ENC_GENEVE) ? f->key.enc_geneve_len : 0;
+}
+
+void
+tcnl_flower_copy(struct tcnl_flower *to, const struct tcnl_flower *from)
+{
+    memcpy(to, from, offsetof(struct tcnl_flower, geneve));
+    memcpy(to->geneve.key, from->geneve.key, geneve_len(from));
+    memcpy(to->geneve.mask, from->geneve.mask, geneve_len(from));
+}
+
 bool
 tcnl_flower_equal(const struct tcnl_flower *a, const struct tcnl_flower *b)
 {
@@ -180,108 +271,8 @@ tcnl_flower_equal(const struct tcnl_flower *a, const struct tcnl_flower *b)
             return false;
         }
     }
-    return true;
-}
-
-/* ## What depends on what. */
-
-#define KEYS_VLAN (TCNL_KEY_BIT(TCNL_KEY_VLAN_ID)           \
-                   | TCNL_KEY_BIT(TCNL_KEY_VLAN_PRIO)       \
-                   | TCNL_KEY_BIT(TCNL_KEY_VLAN_ETH_TYPE))
-#define KEYS_ARP (TCNL_KEY_BIT(TCNL_KEY_ARP_SIP)            \
-                  | TCNL_KEY_BIT(TCNL_KEY_ARP_TIP)          \
-                  | TCNL_KEY_BIT(TCNL_KEY_ARP_OP)           \
-                  | TCNL_KEY_BIT(TCNL_KEY_ARP_SHA)          \
-                  | TCNL_KEY_BIT(TCNL_KEY_ARP_THA))
-#define KEYS_IP (TCNL_KEY_BIT(TCNL_KEY_IP_PROTO)            \
-                 | TCNL_KEY_BIT(TCNL_KEY_IP_TOS)            \
-                 | TCNL_KEY_BIT(TCNL_KEY_IP_TTL))
-#define KEYS_IPV4 (TCNL_KEY_BIT(TCNL_KEY_IPV4_SRC)          \
-                   | TCNL_KEY_BIT(TCNL_KEY_IPV4_DST))
-#define KEYS_IPV6 (TCNL_KEY_BIT(TCNL_KEY_IPV6_SRC)          \
-                   | TCNL_KEY_BIT(TCNL_KEY_IPV6_DST))
-#define KEYS_PORTS (TCNL_KEY_BIT(TCNL_KEY_TP_SRC)           \
-                    | TCNL_KEY_BIT(TCNL_KEY_TP_DST))
-#define KEYS_TCP TCNL_KEY_BIT(TCNL_KEY_TCP_FLAGS)
-#define KEYS_ICMP (TCNL_KEY_BIT(TCNL_KEY_ICMP_TYPE)         \
-                   | TCNL_KEY_BIT(TCNL_KEY_ICMP_CODE))
-#define KEYS_FREE (TCNL_KEY_BIT(TCNL_KEY_ETH_DST)           \
-                   | TCNL_KEY_BIT(TCNL_KEY_ETH_SRC)         \
-                   | TCNL_KEY_BIT(TCNL_KEY_ETH_TYPE)        \
-                   | TCNL_KEY_BIT(TCNL_KEY_FLAGS))
-
-static bool
-is_vlan_type(uint16_t eth_type)
-{
-    return eth_type == htons(ETH_P_8021Q) || eth_type == htons(ETH_P_8021AD);
-}
-
-static bool
-is_vlan(const struct tcnl_flower *f)
-{
-    return tcnl_flower_has(f, TCNL_KEY_ETH_TYPE)
-           && is_vlan_type(f->key.eth_type);
-}
-
-/* The Ethernet type of what follows the MAC addresses and one VLAN tag, in
- * host order, or 0. */
-static uint16_t
-inner_type(const struct tcnl_flower *f)
-{
-    if (is_vlan(f)) {
-        return tcnl_flower_has(f, TCNL_KEY_VLAN_ETH_TYPE)
-               ? ntohs(f->key.vlan_eth_type) : 0;
-    }
-    return tcnl_flower_has(f, TCNL_KEY_ETH_TYPE) ? ntohs(f->key.eth_type) : 0;
-}
-
-static uint64_t
-keys_by_eth_type(uint16_t type)
-{
-    switch (type) {
-    case ETH_P_IP:
-        return KEYS_IP | KEYS_IPV4;
-    case ETH_P_IPV6:
-        return KEYS_IP | KEYS_IPV6;
-    case ETH_P_ARP:
-    case ETH_P_RARP:
-        return KEYS_ARP;
-    default:
-        return 0;
-    }
-}
-
-static uint64_t
-keys_by_ip_proto(uint8_t ip_proto, uint16_t type)
-{
-    switch (ip_proto) {
-    case IPPROTO_TCP:
-        return KEYS_PORTS | KEYS_TCP;
-    case IPPROTO_UDP:
-    case IPPROTO_SCTP:
-        return KEYS_PORTS;
-    case IPPROTO_ICMP:
-        return type == ETH_P_IP ? KEYS_ICMP : 0;
-    case IPPROTO_ICMPV6:
-        return type == ETH_P_IPV6 ? KEYS_ICMP : 0;
-    default:
-        return 0;
-    }
-}
-
-bool
-tcnl_flower_is_complete(const struct tcnl_flower *f)
-{
-    uint16_t type = inner_type(f);
-    uint64_t allowed = KEYS_FREE | keys_by_eth_type(type);
-
-    if (is_vlan(f)) {
-        allowed |= KEYS_VLAN;
-    }
-    if (allowed & f->present & TCNL_KEY_BIT(TCNL_KEY_IP_PROTO)) {
-        allowed |= keys_by_ip_proto(f->key.ip_proto, type);
-    }
-    return !(f->present & ~allowed);
+    return !memcmp(a->geneve.key, b->geneve.key, geneve_len(a))
+           && !memcmp(a->geneve.mask, b->geneve.mask, geneve_len(a));
 }
 
 /* ## Encoding. */
@@ -289,10 +280,24 @@ tcnl_flower_is_complete(const struct tcnl_flower *f)
 static bool
 row_applies(const struct row *r, const struct tcnl_flower *f)
 {
-    return f->present & TCNL_KEY_BIT(r->key)
+    return r->value && f->present & TCNL_KEY_BIT(r->key)
            && (!r->ip_proto
                || (tcnl_flower_has(f, TCNL_KEY_IP_PROTO)
                    && f->key.ip_proto == r->ip_proto));
+}
+
+static void
+put_tunnel_opts(struct tcnl_buffer *b, const struct tcnl_flower *f)
+{
+    if (tcnl_flower_has(f, TCNL_KEY_ENC_GBP)) {
+        tcnl_gbp_put(b, TCA_FLOWER_KEY_ENC_OPTS, f->key.enc_gbp);
+        tcnl_gbp_put(b, TCA_FLOWER_KEY_ENC_OPTS_MASK, f->mask.enc_gbp);
+    } else if (geneve_len(f)) {
+        tcnl_geneve_put(b, TCA_FLOWER_KEY_ENC_OPTS, f->geneve.key,
+                        f->geneve.key, geneve_len(f));
+        tcnl_geneve_put(b, TCA_FLOWER_KEY_ENC_OPTS_MASK, f->geneve.key,
+                        f->geneve.mask, geneve_len(f));
+    }
 }
 
 void
@@ -307,6 +312,7 @@ tcnl_flower_put(struct tcnl_buffer *b, const struct tcnl_flower *f)
             tcnl_put(b, r->mask, const_field(&f->mask, r), r->size);
         }
     }
+    put_tunnel_opts(b, f);
     tcnl_put_u32(b, TCA_FLOWER_FLAGS, f->cls_flags & TCNL_CLS_FLAGS_SETTABLE);
 }
 
@@ -316,13 +322,14 @@ struct parse {
     struct tcnl_flower *f;
     uint64_t values, masks;     /* Keys of which that attribute was seen. */
     uint8_t ip_proto;           /* That the attributes seen depend on. */
+    const struct nlattr *opts, *opts_mask;
 };
 
 static const struct row *
 row_of_attr(unsigned int type)
 {
     FOR_EACH_ROW (r) {
-        if (type && (r->value == type || r->mask == type)) {
+        if (r->value && (r->value == type || (r->mask && r->mask == type))) {
             return r;
         }
     }
@@ -359,18 +366,96 @@ parse_key(struct parse *p, const struct nlattr *a)
 }
 
 static int
+note_opts(const struct nlattr *a, const struct nlattr **seen)
+{
+    if (*seen) {
+        return EBADMSG;
+    }
+    *seen = a;
+    return 0;
+}
+
+static int
 parse_attr(struct parse *p, const struct nlattr *a)
 {
     switch (tcnl_attr_type(a)) {
     case TCA_FLOWER_FLAGS:
         return tcnl_attr_get(a, &p->f->cls_flags, sizeof p->f->cls_flags)
                ? 0 : EBADMSG;
+    case TCA_FLOWER_KEY_ENC_OPTS:
+        return note_opts(a, &p->opts);
+    case TCA_FLOWER_KEY_ENC_OPTS_MASK:
+        return note_opts(a, &p->opts_mask);
     case TCA_FLOWER_ACT:
     case TCA_FLOWER_IN_HW_COUNT:
         return 0;
     default:
         return parse_key(p, a);
     }
+}
+
+/* The lengths of options, which are not masked, must be the same in both. */
+static bool
+geneve_matches(const struct tcnl_tunnel_opts *o,
+               const struct tcnl_tunnel_opts *mask)
+{
+    if (o->geneve_len != mask->geneve_len) {
+        return false;
+    }
+    for (unsigned int i = 0; i < o->geneve_len; ) {
+        if (o->geneve[i + 3] != mask->geneve[i + 3]) {
+            return false;
+        }
+        i += tcnl_geneve_option_size(o->geneve + i);
+    }
+    return true;
+}
+
+/* Makes of options, whose lengths stay, a mask of all their bits. */
+static void
+exact_geneve(struct tcnl_tunnel_opts *mask)
+{
+    for (unsigned int i = 0; i < mask->geneve_len; ) {
+        unsigned int size = tcnl_geneve_option_size(mask->geneve + i);
+
+        memset(mask->geneve + i, 0xff, 3);
+        memset(mask->geneve + i + 4, 0xff, size - 4);
+        i += size;
+    }
+}
+
+static int
+parse_opts(struct parse *p)
+{
+    struct tcnl_tunnel_opts opts, mask;
+    int error;
+
+    if (!p->opts) {
+        return p->opts_mask ? EBADMSG : 0;
+    }
+    error = tcnl_tunnel_opts_parse(p->opts, &opts);
+    if (!error && p->opts_mask) {
+        error = tcnl_tunnel_opts_parse(p->opts_mask, &mask);
+    } else if (!error) {
+        mask.has_gbp = opts.has_gbp;
+        mask.gbp = TCNL_GBP_MASK;
+        mask.geneve_len = opts.geneve_len;
+        memcpy(mask.geneve, opts.geneve, opts.geneve_len);
+        exact_geneve(&mask);
+    }
+    if (error) {
+        return error;
+    }
+    if (opts.has_gbp != mask.has_gbp || !geneve_matches(&opts, &mask)) {
+        return EBADMSG;
+    }
+    if (opts.has_gbp) {
+        tcnl_flower_set(p->f, TCNL_KEY_ENC_GBP, &opts.gbp, &mask.gbp);
+    } else {
+        tcnl_flower_set_geneve(p->f, opts.geneve, mask.geneve,
+                               opts.geneve_len);
+    }
+    return 0;
 }
 
 /* Makes keys of the attributes seen.  Without a mask attribute the value is
@@ -395,15 +480,55 @@ finish_keys(struct parse *p)
     }
 }
 
+/* The value of a field in host order. */
+static uint32_t
+host_value(const uint8_t *p, unsigned int size)
+{
+    uint32_t u32;
+    uint16_t u16;
+
+    switch (size) {
+    case 4:
+        memcpy(&u32, p, sizeof u32);
+        return u32;
+    case 2:
+        memcpy(&u16, p, sizeof u16);
+        return u16;
+    default:
+        return *p;
+    }
+}
+
+/* Ranges of exact keys that are smaller than their fields. */
+static bool
+in_range(const struct tcnl_flower *f)
+{
+    static const struct { uint8_t key; uint32_t max; } ranges[] = {
+        { TCNL_KEY_VLAN_ID, 0xfff }, { TCNL_KEY_VLAN_PRIO, 7 },
+        { TCNL_KEY_CVLAN_ID, 0xfff }, { TCNL_KEY_CVLAN_PRIO, 7 },
+        { TCNL_KEY_MPLS_LABEL, 0xfffff }, { TCNL_KEY_MPLS_TC, 7 },
+        { TCNL_KEY_MPLS_BOS, 1 },
+    };
+
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        const struct row *r = row_of_key(ranges[i].key);
+
+        if (tcnl_flower_has(f, ranges[i].key)
+            && host_value(const_field(&f->key, r), r->size)
+               > ranges[i].max) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Rejects what the kernel would not have said. */
 static int
 check(const struct parse *p)
 {
     const struct tcnl_flower *f = p->f;
 
-    if (p->masks & ~p->values
-        || (tcnl_flower_has(f, TCNL_KEY_VLAN_ID) && f->key.vlan_id > 0xfff)
-        || (tcnl_flower_has(f, TCNL_KEY_VLAN_PRIO) && f->key.vlan_prio > 7)) {
+    if (p->masks & ~p->values || !in_range(f)) {
         return EBADMSG;
     }
     if (p->ip_proto && (!tcnl_flower_has(f, TCNL_KEY_IP_PROTO)
@@ -419,11 +544,11 @@ tcnl_flower_parse(const struct nlattr *options, struct tcnl_flower *f)
     struct tcnl_attrs it = tcnl_attrs_nested(options);
     struct parse p = { .f = f };
     const struct nlattr *a;
+    int error;
 
     tcnl_flower_init(f);
     while ((a = tcnl_attrs_next(&it))) {
-        int error = parse_attr(&p, a);
-
+        error = parse_attr(&p, a);
         if (error) {
             return error;
         }
@@ -432,7 +557,8 @@ tcnl_flower_parse(const struct nlattr *options, struct tcnl_flower *f)
         return EBADMSG;
     }
     finish_keys(&p);
-    return check(&p);
+    error = parse_opts(&p);
+    return error ? error : check(&p);
 }
 
 /* One step of FNV-1a over 'n' bytes. */
@@ -459,22 +585,7 @@ tcnl_flower_hash(const struct tcnl_flower *f)
             hash = hash_add(hash, const_field(&f->mask, r), r->size);
         }
     }
+    hash = hash_add(hash, f->geneve.key, geneve_len(f));
+    hash = hash_add(hash, f->geneve.mask, geneve_len(f));
     return hash;
-}
-
-int
-tcnl_flower_set_protocol(struct tcnl_flower *f, uint16_t proto)
-{
-    bool has_type = tcnl_flower_has(f, TCNL_KEY_ETH_TYPE);
-
-    if (proto == htons(ETH_P_ALL)) {
-        return f->present & KEYS_VLAN ? EOPNOTSUPP : 0;
-    }
-    if (has_type && f->key.eth_type != proto
-        && !(is_vlan_type(proto) && tcnl_flower_has(f, TCNL_KEY_VLAN_ETH_TYPE)
-             && f->key.vlan_eth_type == f->key.eth_type)) {
-        return EOPNOTSUPP;
-    }
-    tcnl_flower_set(f, TCNL_KEY_ETH_TYPE, &proto, NULL);
-    return 0;
 }

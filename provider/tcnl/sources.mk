@@ -6,25 +6,35 @@
 
 tcnl_sources = \
 	%D%/ack.c \
+	%D%/action-basic.c \
+	%D%/action-pedit.c \
+	%D%/action-police.c \
 	%D%/action.c \
 	%D%/attr.h \
 	%D%/batch.c \
 	%D%/buffer.c \
+	%D%/counters.c \
+	%D%/ct.c \
 	%D%/datagram.c \
 	%D%/datagram.h \
 	%D%/dump.c \
 	%D%/filter.c \
+	%D%/flower-depend.c \
 	%D%/flower.c \
+	%D%/mpls.c \
 	%D%/pedit.c \
 	%D%/police.c \
 	%D%/probe.c \
 	%D%/qdisc.c \
 	%D%/socket.c \
 	%D%/stats.c \
-	%D%/transport.c
+	%D%/transport.c \
+	%D%/tunnel-key.c \
+	%D%/tunnel-opts.c
 
 tcnl_headers = \
 	%D%/ack.h \
+	%D%/action-kind.h \
 	%D%/action.h \
 	%D%/batch.h \
 	%D%/buffer.h \
@@ -37,4 +47,5 @@ tcnl_headers = \
 	%D%/qdisc.h \
 	%D%/socket.h \
 	%D%/stats.h \
-	%D%/transport.h
+	%D%/transport.h \
+	%D%/tunnel-opts.h

@@ -9,7 +9,9 @@
 #include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <linux/tc_act/tc_csum.h>
+#include <linux/tc_act/tc_ct.h>
 #include <linux/tc_act/tc_mirred.h>
+#include <linux/tc_act/tc_mpls.h>
 #include <linux/tc_act/tc_vlan.h>
 
 /* What a filter has in common with others: a protocol. */
@@ -17,35 +19,43 @@ struct base {
     const char *name;
     uint16_t eth_type, vlan_eth_type;   /* Host order, 0 for none. */
     uint8_t ip_proto;
+    uint16_t cvlan_eth_type;
 };
 
 static const struct base bases[] = {
-    { "any", 0, 0, 0 },
-    { "ip", ETH_P_IP, 0, 0 },
-    { "ip tcp", ETH_P_IP, 0, IPPROTO_TCP },
-    { "ip udp", ETH_P_IP, 0, IPPROTO_UDP },
-    { "ip sctp", ETH_P_IP, 0, IPPROTO_SCTP },
-    { "ip icmp", ETH_P_IP, 0, IPPROTO_ICMP },
-    { "ip gre", ETH_P_IP, 0, IPPROTO_GRE },
-    { "ipv6", ETH_P_IPV6, 0, 0 },
-    { "ipv6 tcp", ETH_P_IPV6, 0, IPPROTO_TCP },
-    { "ipv6 udp", ETH_P_IPV6, 0, IPPROTO_UDP },
-    { "ipv6 sctp", ETH_P_IPV6, 0, IPPROTO_SCTP },
-    { "ipv6 icmp", ETH_P_IPV6, 0, IPPROTO_ICMPV6 },
-    { "arp", ETH_P_ARP, 0, 0 },
-    { "rarp", ETH_P_RARP, 0, 0 },
-    { "lldp", ETH_P_LLDP, 0, 0 },
-    { "vlan", ETH_P_8021Q, 0, 0 },
-    { "vlan ip", ETH_P_8021Q, ETH_P_IP, 0 },
-    { "vlan ip tcp", ETH_P_8021Q, ETH_P_IP, IPPROTO_TCP },
-    { "vlan ip icmp", ETH_P_8021Q, ETH_P_IP, IPPROTO_ICMP },
-    { "vlan ipv6 udp", ETH_P_8021Q, ETH_P_IPV6, IPPROTO_UDP },
-    { "vlan ipv6 icmp", ETH_P_8021Q, ETH_P_IPV6, IPPROTO_ICMPV6 },
-    { "vlan arp", ETH_P_8021Q, ETH_P_ARP, 0 },
-    { "vlan vlan", ETH_P_8021Q, ETH_P_8021Q, 0 },
-    { "qinq", ETH_P_8021AD, 0, 0 },
-    { "qinq vlan", ETH_P_8021AD, ETH_P_8021Q, 0 },
-    { "qinq ip tcp", ETH_P_8021AD, ETH_P_IP, IPPROTO_TCP },
+    { "any", 0, 0, 0, 0 },
+    { "ip", ETH_P_IP, 0, 0, 0 },
+    { "ip tcp", ETH_P_IP, 0, IPPROTO_TCP, 0 },
+    { "ip udp", ETH_P_IP, 0, IPPROTO_UDP, 0 },
+    { "ip sctp", ETH_P_IP, 0, IPPROTO_SCTP, 0 },
+    { "ip icmp", ETH_P_IP, 0, IPPROTO_ICMP, 0 },
+    { "ip gre", ETH_P_IP, 0, IPPROTO_GRE, 0 },
+    { "ipv6", ETH_P_IPV6, 0, 0, 0 },
+    { "ipv6 tcp", ETH_P_IPV6, 0, IPPROTO_TCP, 0 },
+    { "ipv6 udp", ETH_P_IPV6, 0, IPPROTO_UDP, 0 },
+    { "ipv6 sctp", ETH_P_IPV6, 0, IPPROTO_SCTP, 0 },
+    { "ipv6 icmp", ETH_P_IPV6, 0, IPPROTO_ICMPV6, 0 },
+    { "arp", ETH_P_ARP, 0, 0, 0 },
+    { "rarp", ETH_P_RARP, 0, 0, 0 },
+    { "lldp", ETH_P_LLDP, 0, 0, 0 },
+    { "vlan", ETH_P_8021Q, 0, 0, 0 },
+    { "vlan ip", ETH_P_8021Q, ETH_P_IP, 0, 0 },
+    { "vlan ip tcp", ETH_P_8021Q, ETH_P_IP, IPPROTO_TCP, 0 },
+    { "vlan ip icmp", ETH_P_8021Q, ETH_P_IP, IPPROTO_ICMP, 0 },
+    { "vlan ipv6 udp", ETH_P_8021Q, ETH_P_IPV6, IPPROTO_UDP, 0 },
+    { "vlan ipv6 icmp", ETH_P_8021Q, ETH_P_IPV6, IPPROTO_ICMPV6, 0 },
+    { "vlan arp", ETH_P_8021Q, ETH_P_ARP, 0, 0 },
+    { "vlan vlan", ETH_P_8021Q, ETH_P_8021Q, 0, 0 },
+    { "qinq", ETH_P_8021AD, 0, 0, 0 },
+    { "qinq vlan", ETH_P_8021AD, ETH_P_8021Q, 0, 0 },
+    { "qinq vlan ip tcp", ETH_P_8021AD, ETH_P_8021Q, IPPROTO_TCP, ETH_P_IP },
+    { "qinq vlan ipv6", ETH_P_8021AD, ETH_P_8021Q, 0, ETH_P_IPV6 },
+    { "vlan vlan arp", ETH_P_8021Q, ETH_P_8021Q, 0, ETH_P_ARP },
+    { "qinq vlan mpls", ETH_P_8021AD, ETH_P_8021Q, 0, ETH_P_MPLS_UC },
+    { "vlan mpls", ETH_P_8021Q, ETH_P_MPLS_UC, 0, 0 },
+    { "mpls", ETH_P_MPLS_UC, 0, 0, 0 },
+    { "mpls multicast", ETH_P_MPLS_MC, 0, 0, 0 },
+    { "qinq ip tcp", ETH_P_8021AD, ETH_P_IP, IPPROTO_TCP, 0 },
 };
 
 /* A prio has one protocol. */
@@ -67,6 +77,10 @@ prio_of(uint16_t eth_type)
         return 6;
     case ETH_P_LLDP:
         return 7;
+    case ETH_P_MPLS_UC:
+        return 8;
+    case ETH_P_MPLS_MC:
+        return 9;
     default:
         return SAMPLE_MAX_PRIO;
     }
@@ -106,6 +120,7 @@ add_sample(struct list *list, const struct base *base, const char *name)
     s->flower.cls_flags = TCA_CLS_FLAGS_SKIP_HW;
     set_u16(&s->flower, TCNL_KEY_ETH_TYPE, base->eth_type);
     set_u16(&s->flower, TCNL_KEY_VLAN_ETH_TYPE, base->vlan_eth_type);
+    set_u16(&s->flower, TCNL_KEY_CVLAN_ETH_TYPE, base->cvlan_eth_type);
     if (base->ip_proto) {
         tcnl_flower_set(&s->flower, TCNL_KEY_IP_PROTO, &base->ip_proto, NULL);
     }
@@ -133,22 +148,72 @@ add_drop(struct sample *s)
 
 /* ## Keys. */
 
+/* Keys that are not just any bytes: a value, and all bits that the kernel
+ * takes.  Network order if the key is. */
+static const struct special {
+    uint8_t key;
+    uint32_t value, mask;
+} specials[] = {
+    { TCNL_KEY_VLAN_ID, 0x105, 0xffff },
+    { TCNL_KEY_VLAN_PRIO, 5, 0xff },
+    { TCNL_KEY_CVLAN_ID, 0x206, 0xffff },
+    { TCNL_KEY_CVLAN_PRIO, 6, 0xff },
+    { TCNL_KEY_MPLS_LABEL, 0x98765, 0xffffffff },
+    { TCNL_KEY_MPLS_TC, 7, 0xff },
+    { TCNL_KEY_MPLS_BOS, 1, 0xff },
+    { TCNL_KEY_CT_STATE,
+      TCA_FLOWER_KEY_CT_FLAGS_TRACKED | TCA_FLOWER_KEY_CT_FLAGS_ESTABLISHED
+      | TCA_FLOWER_KEY_CT_FLAGS_REPLY, 0x3f },
+    { TCNL_KEY_ENC_GBP, 0x481234, TCNL_GBP_MASK },
+};
+
+static const struct special *
+find_special(enum tcnl_key key)
+{
+    for (unsigned int i = 0; i < sizeof specials / sizeof specials[0]; i++) {
+        if (specials[i].key == key) {
+            return &specials[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+store(uint32_t value, unsigned int size, uint8_t to[16])
+{
+    uint16_t u16 = (uint16_t) value;
+
+    if (size == 4) {
+        memcpy(to, &value, sizeof value);
+    } else if (size == 2) {
+        memcpy(to, &u16, sizeof u16);
+    } else {
+        to[0] = (uint8_t) value;
+    }
+}
+
+static bool
+is_flags(enum tcnl_key key)
+{
+    return key == TCNL_KEY_FLAGS || key == TCNL_KEY_ENC_FLAGS;
+}
+
 /* Within what the kernel takes for the key. */
 static void
 make_value(enum tcnl_key key, unsigned int seed, uint8_t value[16])
 {
-    uint16_t vid = (uint16_t) (0x100 + seed);
-    uint32_t flags = htonl(TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT);
+    const struct special *special = find_special(key);
+    uint32_t flags = htonl(key == TCNL_KEY_FLAGS
+                           ? TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT
+                           : TCNL_ENC_FLAGS_CSUM);
 
     for (unsigned int i = 0; i < 16; i++) {
         value[i] = (uint8_t) (0x11 * (i + 1) + seed);
     }
-    if (key == TCNL_KEY_VLAN_ID) {
-        memcpy(value, &vid, sizeof vid);
-    } else if (key == TCNL_KEY_VLAN_PRIO) {
-        value[0] = 5;
-    } else if (key == TCNL_KEY_FLAGS) {
+    if (is_flags(key)) {
         memcpy(value, &flags, sizeof flags);
+    } else if (special) {
+        store(special->value, tcnl_key_size(key), value);
     }
 }
 
@@ -156,23 +221,60 @@ make_value(enum tcnl_key key, unsigned int seed, uint8_t value[16])
 static void
 make_mask(enum tcnl_key key, bool odd, uint8_t mask[16])
 {
-    uint32_t flags = htonl(TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT
-                           | (odd ? 0 : TCA_FLOWER_KEY_FLAGS_FRAG_IS_FIRST));
+    const struct special *special = find_special(key);
+    uint32_t flags = htonl(key == TCNL_KEY_FLAGS
+                           ? TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT
+                             | (odd ? 0 : TCA_FLOWER_KEY_FLAGS_FRAG_IS_FIRST)
+                           : TCNL_ENC_FLAGS_CSUM
+                             | (odd ? 0 : TCNL_ENC_FLAGS_DONT_FRAGMENT
+                                          | TCNL_ENC_FLAGS_OAM));
 
     for (unsigned int i = 0; i < 16; i++) {
         mask[i] = odd ? (uint8_t) (0xa5 ^ i) : 0xff;
     }
-    if (key == TCNL_KEY_FLAGS) {
+    if (is_flags(key)) {
         memcpy(mask, &flags, sizeof flags);
+    } else if (special) {
+        store(special->mask & (odd ? 0xffff0ff2 : UINT32_MAX),
+              tcnl_key_size(key), mask);
     }
 }
 
 static bool
 is_exact(enum tcnl_key key)
 {
-    return key == TCNL_KEY_ETH_TYPE || key == TCNL_KEY_VLAN_ID
-           || key == TCNL_KEY_VLAN_PRIO || key == TCNL_KEY_VLAN_ETH_TYPE
-           || key == TCNL_KEY_IP_PROTO;
+    switch (key) {
+    case TCNL_KEY_ETH_TYPE:
+    case TCNL_KEY_VLAN_ID:
+    case TCNL_KEY_VLAN_PRIO:
+    case TCNL_KEY_VLAN_ETH_TYPE:
+    case TCNL_KEY_CVLAN_ID:
+    case TCNL_KEY_CVLAN_PRIO:
+    case TCNL_KEY_CVLAN_ETH_TYPE:
+    case TCNL_KEY_MPLS_LABEL:
+    case TCNL_KEY_MPLS_TC:
+    case TCNL_KEY_MPLS_BOS:
+    case TCNL_KEY_MPLS_TTL:
+    case TCNL_KEY_IP_PROTO:
+    case TCNL_KEY_ENC_KEY_ID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const uint8_t geneve[] = {
+    0x01, 0x02, 0x80, 0x01, 1, 2, 3, 4,
+    0xff, 0xff, 0x01, 0x03, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+};
+
+static void
+set_geneve(struct tcnl_flower *f, bool odd)
+{
+    uint8_t mask[sizeof geneve];
+
+    memset(mask, odd ? 0x5a : 0xff, sizeof mask);
+    tcnl_flower_set_geneve(f, geneve, mask, sizeof geneve);
 }
 
 static void
@@ -192,7 +294,11 @@ add_key(struct list *list, const struct base *base, enum tcnl_key key,
     }
     make_value(key, list->n, value);
     make_mask(key, odd, mask);
-    tcnl_flower_set(&s->flower, key, value, mask);
+    if (key == TCNL_KEY_ENC_GENEVE) {
+        set_geneve(&s->flower, odd);
+    } else {
+        tcnl_flower_set(&s->flower, key, value, mask);
+    }
     if (!tcnl_flower_is_complete(&s->flower)) {
         list->n--;
         return;
@@ -209,7 +315,8 @@ add_keys(struct list *list, const struct base *base)
 
         /* These are the base's affair. */
         if (key == TCNL_KEY_ETH_TYPE || key == TCNL_KEY_VLAN_ETH_TYPE
-            || key == TCNL_KEY_IP_PROTO) {
+            || key == TCNL_KEY_CVLAN_ETH_TYPE || key == TCNL_KEY_IP_PROTO
+            || (key >= TCNL_KEY_CT_STATE && base > &bases[1])) {
             continue;
         }
         add_key(list, base, key, false);
@@ -355,6 +462,136 @@ add_pedit(struct list *list)
 }
 
 static void
+add_mpls(struct list *list)
+{
+    for (uint8_t op = TCA_MPLS_ACT_POP; op <= TCA_MPLS_ACT_MODIFY; op++) {
+        struct sample *s = add_list(list, "mpls");
+        struct tcnl_action *a = add_action(s, TCNL_ACT_MPLS, TC_ACT_PIPE);
+
+        a->mpls.op = op;
+        if (op != TCA_MPLS_ACT_MODIFY) {
+            a->mpls.proto = htons(op == TCA_MPLS_ACT_POP ? ETH_P_IP
+                                                         : ETH_P_MPLS_MC);
+        }
+        if (op != TCA_MPLS_ACT_POP) {
+            a->mpls.label = 0xfffff;
+            a->mpls.tc = 5;
+            a->mpls.ttl = 64;
+            a->mpls.bos = 1;
+        }
+        add_redirect(s);
+    }
+}
+
+static struct tcnl_ct *
+add_ct(struct list *list, const char *name, uint16_t flags)
+{
+    struct sample *s = add_list(list, name);
+    struct tcnl_action *a = add_action(s, TCNL_ACT_CT, TC_ACT_PIPE);
+    struct tcnl_ct *ct = NULL;
+
+    a->ct.flags = flags;
+    if (!(flags & TCA_CT_ACT_CLEAR)) {
+        ct = tcnl_actions_add_ct(&s->actions, a);
+        assert(ct);
+    }
+    add_redirect(s);
+    return ct;
+}
+
+static void
+add_nat(struct list *list, uint16_t flags, uint8_t family, uint16_t port)
+{
+    struct tcnl_ct *ct = add_ct(list, "nat", TCA_CT_ACT_COMMIT
+                                             | TCA_CT_ACT_NAT | flags);
+
+    ct->zone = 0x1234;
+    ct->family = family;
+    for (unsigned int i = 0; i < (family == 4 ? 4 : family == 6 ? 16 : 0);
+         i++) {
+        ct->addr_min[i] = (uint8_t) (i + 1);
+        ct->addr_max[i] = (uint8_t) (i + 2);
+    }
+    ct->port_min = htons(port);
+    ct->port_max = htons((uint16_t) (port + (port ? 100 : 0)));
+}
+
+static void
+add_cts(struct list *list)
+{
+    struct tcnl_ct *ct;
+
+    add_ct(list, "ct clear", TCA_CT_ACT_CLEAR);
+    add_ct(list, "ct", 0);
+    ct = add_ct(list, "ct commit", TCA_CT_ACT_COMMIT);
+    ct->zone = 5;
+    ct = add_ct(list, "ct of all", TCA_CT_ACT_COMMIT | TCA_CT_ACT_FORCE);
+    ct->mark = 0x12005600;
+    ct->mark_mask = 0xff00ff00;
+    memset(ct->label, 0x21, 8);
+    memset(ct->label_mask, 0x73, 12);
+    add_nat(list, 0, 0, 0);
+    add_nat(list, TCA_CT_ACT_NAT_SRC, 0, 0);
+    add_nat(list, TCA_CT_ACT_NAT_SRC, 4, 0);
+    add_nat(list, TCA_CT_ACT_NAT_DST, 4, 1000);
+    add_nat(list, TCA_CT_ACT_NAT_SRC, 6, 1);
+    add_nat(list, TCA_CT_ACT_NAT_DST, 6, 0);
+}
+
+static struct tcnl_tunnel *
+add_tunnel(struct list *list, const char *name, uint8_t family,
+           unsigned int len)
+{
+    struct sample *s = add_list(list, name);
+    struct tcnl_action *a;
+    struct tcnl_tunnel *t;
+
+    a = add_action(s, TCNL_ACT_TUNNEL_KEY, TC_ACT_PIPE);
+    a->tunnel.set = false;
+    a = add_action(s, TCNL_ACT_TUNNEL_KEY, TC_ACT_PIPE);
+    t = tcnl_actions_add_tunnel(&s->actions, a, geneve, len);
+    assert(t);
+    t->family = family;
+    memset(t->src, 0x20, family == 4 ? 4 : 16);
+    memset(t->dst, 0x21, family == 4 ? 4 : 16);
+    add_redirect(s);
+    return t;
+}
+
+static void
+add_tunnels(struct list *list)
+{
+    struct tcnl_tunnel *t;
+
+    add_tunnel(list, "tunnel", 4, 0);
+    t = add_tunnel(list, "tunnel of all", 6, sizeof geneve);
+    t->has_id = true;
+    t->id = htonl(0x123456);
+    t->tos = 4;
+    t->ttl = 64;
+    t->tp_dst = htons(6081);
+    t->csum = true;
+    t->dont_fragment = true;
+    t = add_tunnel(list, "tunnel with policy", 4, 0);
+    t->has_gbp = true;
+    t->gbp = 0x400007;
+}
+
+/* Long packets are redirected, others dropped. */
+static void
+add_lengths(struct list *list)
+{
+    struct sample *s = add_list(list, "police mtu");
+    struct tcnl_action *a = add_action(s, TCNL_ACT_POLICE_MTU, TC_ACT_PIPE);
+
+    a->police_mtu.mtu = 1514;
+    a->police_mtu.conform = TC_ACT_JUMP | 2;
+    a->no_percpu = true;
+    add_redirect(s);
+    add_drop(s);
+}
+
+static void
 add_others(struct list *list)
 {
     struct sample *s = add_list(list, "skbedit");
@@ -395,6 +632,10 @@ samples_make(struct sample *samples, int ifindex)
     add_gact(&list);
     add_vlan(&list);
     add_pedit(&list);
+    add_mpls(&list);
+    add_cts(&list);
+    add_tunnels(&list);
+    add_lengths(&list);
     add_others(&list);
     return list.n;
 }

@@ -12,7 +12,7 @@
 
 #define SAMPLE_POLICE 0x20000042u   /* Index that some actions name. */
 #define SAMPLE_MAX 1024
-#define SAMPLE_MAX_PRIO 8
+#define SAMPLE_MAX_PRIO 10
 
 struct sample {
     char name[64];

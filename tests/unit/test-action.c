@@ -170,7 +170,7 @@ test_unknown(void **state)
     assert_int_equal(close_and_parse(n, &as), EOPNOTSUPP);
 
     begin();
-    n = open_action(1, "ct");
+    n = open_action(1, "nat");
     put_gact();
     assert_int_equal(close_and_parse(n, &as), EOPNOTSUPP);
 
@@ -282,11 +282,25 @@ test_police(void **state)
     assert_int_equal(as.a[0].police.index, 42);
     assert_int_equal(as.a[0].verdict, TC_ACT_PIPE);
 
+    p.rate.rate = 1;
     begin();
     n = open_action(1, "police");
     tcnl_put(&b, TCA_POLICE_TBF, &p, sizeof p);
     assert_int_equal(close_and_parse(n, &as), 0);
+    assert_int_equal(as.a[0].kind, TCNL_ACT_POLICE);
     assert_int_equal(as.a[0].verdict, TC_ACT_OK);
+
+    /* Without a rate it is a test of the length. */
+    p.rate.rate = 0;
+    begin();
+    n = open_action(1, "police");
+    tcnl_put(&b, TCA_POLICE_TBF, &p, sizeof p);
+    tcnl_put_u32(&b, TCA_POLICE_RESULT, TC_ACT_JUMP | 3);
+    assert_int_equal(close_and_parse(n, &as), 0);
+    assert_int_equal(as.a[0].kind, TCNL_ACT_POLICE_MTU);
+    assert_int_equal(as.a[0].verdict, TC_ACT_SHOT);
+    assert_int_equal(as.a[0].police_mtu.mtu, 1);
+    assert_int_equal(as.a[0].police_mtu.conform, TC_ACT_JUMP | 3);
 
     begin();
     n = open_action(1, "police");
