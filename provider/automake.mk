@@ -12,7 +12,9 @@ tc_batch_sources = \
 	%D%/tcb-action.h \
 	%D%/tcb-chain-use.c \
 	%D%/tcb-chain-use.h \
+	%D%/tcb-check-len.c \
 	%D%/tcb-class.c \
+	%D%/tcb-conntrack.c \
 	%D%/tcb-decode.c \
 	%D%/tcb-decode.h \
 	%D%/tcb-dump.c \
@@ -29,6 +31,7 @@ tc_batch_sources = \
 	%D%/tcb-match.h \
 	%D%/tcb-meter.c \
 	%D%/tcb-meter.h \
+	%D%/tcb-mpls.c \
 	%D%/tcb-offload.h \
 	%D%/tcb-operate.c \
 	%D%/tcb-operate.h \
@@ -47,6 +50,9 @@ tc_batch_sources = \
 	%D%/tcb-show-json.h \
 	%D%/tcb-show.c \
 	%D%/tcb-show.h \
+	%D%/tcb-translation.h \
+	%D%/tcb-tunnel.c \
+	%D%/tcb-vlan.c \
 	%D%/tcb-why.c \
 	%D%/tcb-why.h \
 	%D%/tcb-worker.c \

@@ -18,6 +18,7 @@
 #include "tcb-meter.h"
 #include "tcb-port.h"
 #include "tcb-rewrite.h"
+#include "tcb-translation.h"
 #include "util.h"
 
 static int
@@ -113,26 +114,162 @@ report_action(const struct tcb_offload *offload,
         return report_pedit(tc, a, out);
     case TCNL_ACT_POLICE:
         return report_police(offload, a, out);
+    case TCNL_ACT_MPLS:
+        return tcb_report_mpls(a, out);
+    case TCNL_ACT_CT:
+        return tcb_report_ct(tc, a, out);
+    case TCNL_ACT_TUNNEL_KEY:
+        return tcb_report_tunnel(tc, a, out);
     case TCNL_ACT_CSUM:
     case TCNL_ACT_SKBEDIT:
         /* Parts of a set and of an output. */
         return 0;
+    case TCNL_ACT_POLICE_MTU:   /* See report_branches(). */
     case TCNL_N_ACTION_KINDS:
     default:
         return EOPNOTSUPP;
     }
 }
 
+/* ## Branches; for their form see tcb-check-len.c. */
+
+struct report {
+    const struct tcb_offload *offload;
+    const struct tcnl_actions *tc;
+    struct ofpbuf *out;
+};
+
+static int report_range(const struct report *, size_t first, size_t end,
+                        bool copy);
+
+static bool
+is_jump(uint32_t verdict)
+{
+    return TC_ACT_EXT_CMP(verdict, TC_ACT_JUMP);
+}
+
+/* Where a jump leads to, as seen from a list that ends at 'end': further than
+ * that are the jumps that leave the branch that the list is, too. */
+static size_t
+jump_target(uint32_t verdict, size_t end)
+{
+    return MIN(verdict & TC_ACT_EXT_VAL_MASK, end);
+}
+
+/* Is it there only to jump, behind a police that cannot? */
+static bool
+is_helper(const struct tcnl_action *a)
+{
+    return (a->kind == TCNL_ACT_GACT
+            && (a->verdict == TC_ACT_PIPE || a->verdict == TC_ACT_STOLEN
+                || is_jump(a->verdict)));
+}
+
+/* Where the branches of the police at 'm' are: [m + 1, g) and [g, e). */
+static int
+find_branches(const struct tcnl_actions *tc, size_t m, size_t end, size_t *g,
+              size_t *e)
+{
+    uint32_t conform = tc->a[m].police_mtu.conform;
+    uint32_t exit;
+
+    if (conform == TC_ACT_STOLEN) {
+        *g = *e = end;
+        return 0;
+    }
+    if (!is_jump(conform)) {
+        return EOPNOTSUPP;
+    }
+    *g = jump_target(conform, end);
+    if (*g <= m) {
+        return EOPNOTSUPP;
+    }
+    exit = tc->a[*g - 1].verdict;
+    *e = (is_jump(exit) ? jump_target(exit, end)
+          : exit == TC_ACT_PIPE ? *g : end);
+    return *e >= *g ? 0 : EOPNOTSUPP;
+}
+
+static int
+report_branch(const struct report *r, uint16_t type, size_t first, size_t end,
+              bool copy)
+{
+    size_t nest = nl_msg_start_nested(r->out, type);
+    int error = report_range(r, first, end, copy);
+
+    nl_msg_end_nested(r->out, nest);
+    return error;
+}
+
+/* Reports the police at 'm' and its branches; what follows is at '*next'. */
+static int
+report_branches(const struct report *r, size_t m, size_t end, bool copy,
+                size_t *next)
+{
+    const struct tcnl_action *police = &r->tc->a[m];
+    size_t g, e, nest;
+    int error;
+
+    error = find_branches(r->tc, m, end, &g, &e);
+    if (error || police->police_mtu.mtu > UINT16_MAX) {
+        return EOPNOTSUPP;
+    }
+    copy = copy || e < end;
+    nest = nl_msg_start_nested(r->out, OVS_ACTION_ATTR_CHECK_PKT_LEN);
+    nl_msg_put_u16(r->out, OVS_CHECK_PKT_LEN_ATTR_PKT_LEN,
+                   police->police_mtu.mtu);
+    error = report_branch(r, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER,
+                          m + 1, g, copy);
+    if (!error) {
+        error = report_branch(r, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL,
+                              g, e, copy);
+    }
+    nl_msg_end_nested(r->out, nest);
+    *next = e;
+    return error;
+}
+
+/* At the end of a branch that is a copy are rewrites that set it back, which
+ * nobody sees in OVS. */
+static size_t
+skip_undo(const struct tcnl_actions *tc, size_t first, size_t end)
+{
+    while (end > first && (tc->a[end - 1].kind == TCNL_ACT_PEDIT
+                           || tc->a[end - 1].kind == TCNL_ACT_CSUM)) {
+        end--;
+    }
+    return end;
+}
+
+static int
+report_range(const struct report *r, size_t first, size_t end, bool copy)
+{
+    const struct tcnl_actions *tc = r->tc;
+    size_t stop = copy ? skip_undo(tc, first, end) : end;
+    size_t i = first;
+    int error = 0;
+
+    if (stop > first && is_helper(&tc->a[stop - 1])) {
+        stop--;
+    }
+    while (!error && i < stop) {
+        if (tc->a[i].kind == TCNL_ACT_POLICE_MTU) {
+            error = report_branches(r, i, end, copy, &i);
+        } else if (is_jump(tc->a[i].verdict) && i + 1 < end) {
+            return EOPNOTSUPP;
+        } else {
+            error = report_action(r->offload, tc, &tc->a[i], r->out);
+            i++;
+        }
+    }
+    return error;
+}
+
 int
 tcb_actions_from_tc(const struct tcb_offload *offload,
                     const struct tcnl_actions *tc, struct ofpbuf *out)
 {
-    for (size_t i = 0; i < tc->n; i++) {
-        int error = report_action(offload, tc, &tc->a[i], out);
+    const struct report r = { .offload = offload, .tc = tc, .out = out };
 
-        if (error) {
-            return error;
-        }
-    }
-    return 0;
+    return report_range(&r, 0, tc->n, false);
 }

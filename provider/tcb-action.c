@@ -22,25 +22,12 @@
 #include "tcb-meter.h"
 #include "tcb-port.h"
 #include "tcb-rewrite.h"
+#include "tcb-translation.h"
 #include "util.h"
 
 /* OVS actions in one flow, as many as OVS's own tc provider takes, so that a
  * flow is offloaded with both or with none. */
 #define TCB_MAX_OVS_ACTIONS 16
-
-/* A translation under way. */
-struct tcb_translation {
-    const struct tcb_offload *offload;
-    const struct match *match;
-    struct tcnl_flower *flower;
-    struct tcnl_actions *tc;
-    struct tcb_action_uses *uses;
-    struct tcb_refusal *why;
-
-    bool last;                  /* This is the last OVS action. */
-    uint32_t csum;              /* TCA_CSUM_UPDATE_FLAG_* of the rewrites
-                                 * since the last csum. */
-};
 
 /* What a checksum covers, by IP protocol, and so what a rewrite has to bring
  * up to date.  Protocols without a row cannot be rewritten, for their checksum
@@ -60,31 +47,34 @@ static const struct tcb_l4_csum {
     { IPPROTO_GRE, 0 },
 };
 
-static int
-refuse_limit(struct tcb_translation *t, const char *what)
+int
+tcb_refuse_limit(struct tcb_translation *t, const char *what)
 {
     tcb_refuse(t->why, TCB_CAUSE_LIMIT, "%s", what);
     return EOPNOTSUPP;
 }
 
-/* The verdict of an action that only does something to the packet.  At the
- * end of a list nobody wants the packet any more. */
-static uint32_t
-verdict_of(const struct tcb_translation *t)
+int
+tcb_refuse_action(struct tcb_translation *t, const char *what)
+{
+    tcb_refuse(t->why, TCB_CAUSE_ACTION, "%s", what);
+    return EOPNOTSUPP;
+}
+
+uint32_t
+tcb_verdict(const struct tcb_translation *t)
 {
     return t->last ? TC_ACT_SHOT : TC_ACT_PIPE;
 }
 
-/* Appends an action.  Returns NULL, with the refusal filled in, if the list is
- * full. */
-static struct tcnl_action *
-add_action(struct tcb_translation *t, enum tcnl_action_kind kind,
-           uint32_t verdict, bool no_percpu)
+struct tcnl_action *
+tcb_add_action(struct tcb_translation *t, enum tcnl_action_kind kind,
+               uint32_t verdict, bool no_percpu)
 {
     struct tcnl_action *a = tcnl_actions_add(t->tc, kind, verdict);
 
     if (!a) {
-        refuse_limit(t, "TC actions");
+        tcb_refuse_limit(t, "TC actions");
         return NULL;
     }
     a->cookie = false;
@@ -92,12 +82,12 @@ add_action(struct tcb_translation *t, enum tcnl_action_kind kind,
     return a;
 }
 
-/* Ends a run of rewrites: one csum for all of them. */
-static int
-put_csum(struct tcb_translation *t, uint32_t verdict)
+int
+tcb_put_csum(struct tcb_translation *t, uint32_t verdict)
 {
     if (t->csum) {
-        struct tcnl_action *a = add_action(t, TCNL_ACT_CSUM, verdict, true);
+        struct tcnl_action *a = tcb_add_action(t, TCNL_ACT_CSUM, verdict,
+                                               true);
 
         if (!a) {
             return EOPNOTSUPP;
@@ -111,7 +101,8 @@ put_csum(struct tcb_translation *t, uint32_t verdict)
 static int
 put_gact(struct tcb_translation *t, uint32_t verdict, bool no_percpu)
 {
-    struct tcnl_action *a = add_action(t, TCNL_ACT_GACT, verdict, no_percpu);
+    struct tcnl_action *a = tcb_add_action(t, TCNL_ACT_GACT, verdict,
+                                           no_percpu);
 
     if (!a) {
         return EOPNOTSUPP;
@@ -132,17 +123,20 @@ translate_output(struct tcb_translation *t, const struct nlattr *nla)
         return EOPNOTSUPP;
     }
 
+    if (tcb_release_tunnel(t)) {
+        return EOPNOTSUPP;
+    }
     if (port->internal) {
         /* The stack drops what it receives for another host. */
-        a = add_action(t, TCNL_ACT_SKBEDIT, TC_ACT_PIPE, false);
+        a = tcb_add_action(t, TCNL_ACT_SKBEDIT, TC_ACT_PIPE, false);
         if (!a) {
             return EOPNOTSUPP;
         }
         a->skbedit.ptype = PACKET_HOST;
     }
 
-    a = add_action(t, TCNL_ACT_MIRRED, t->last ? TC_ACT_STOLEN : TC_ACT_PIPE,
-                   true);
+    a = tcb_add_action(t, TCNL_ACT_MIRRED,
+                       t->last ? TC_ACT_STOLEN : TC_ACT_PIPE, true);
     if (!a) {
         return EOPNOTSUPP;
     }
@@ -159,7 +153,8 @@ translate_push_vlan(struct tcb_translation *t, const struct nlattr *nla)
 {
     const struct ovs_action_push_vlan *push
         = nl_attr_get_unspec(nla, sizeof *push);
-    struct tcnl_action *a = add_action(t, TCNL_ACT_VLAN, verdict_of(t), true);
+    struct tcnl_action *a = tcb_add_action(t, TCNL_ACT_VLAN, tcb_verdict(t),
+                                           true);
 
     if (!a) {
         return EOPNOTSUPP;
@@ -175,7 +170,8 @@ static int
 translate_pop_vlan(struct tcb_translation *t,
                    const struct nlattr *nla OVS_UNUSED)
 {
-    struct tcnl_action *a = add_action(t, TCNL_ACT_VLAN, verdict_of(t), true);
+    struct tcnl_action *a = tcb_add_action(t, TCNL_ACT_VLAN, tcb_verdict(t),
+                                           true);
 
     if (!a) {
         return EOPNOTSUPP;
@@ -241,17 +237,38 @@ note_csum(struct tcb_translation *t, enum tcb_rewrite_layer layer)
     return 0;
 }
 
+int
+tcb_put_rewrites(struct tcb_translation *t,
+                 const struct tcnl_rewrites *rewrites, uint32_t verdict)
+{
+    struct tcnl_actions *tc = t->tc;
+    unsigned int left = ARRAY_SIZE(tc->pedit_keys) - tc->n_pedit_keys;
+    struct tcnl_action *a;
+    unsigned int n;
+
+    n = tcnl_pedit_from_rewrites(rewrites, &tc->pedit_keys[tc->n_pedit_keys],
+                                 MIN(left, TCNL_MAX_PEDIT_KEYS));
+    if (!n) {
+        return tcb_refuse_limit(t, "pedit keys");
+    }
+    a = tcb_add_action(t, TCNL_ACT_PEDIT, t->csum ? TC_ACT_PIPE : verdict,
+                       false);
+    if (!a) {
+        return EOPNOTSUPP;
+    }
+    a->pedit.first = tc->n_pedit_keys;
+    a->pedit.n = n;
+    tc->n_pedit_keys += n;
+    return 0;
+}
+
 /* One pedit per set action; csum follows when the run of them ends. */
 static int
 translate_rewrite(struct tcb_translation *t, const struct nlattr *nla,
                   bool masked)
 {
-    struct tcnl_actions *tc = t->tc;
-    unsigned int left = ARRAY_SIZE(tc->pedit_keys) - tc->n_pedit_keys;
     struct tcnl_rewrites rewrites;
     enum tcb_rewrite_layer layer;
-    struct tcnl_action *a;
-    unsigned int n;
     int error;
 
     error = tcb_rewrite_from_set(nl_attr_get(nla), masked, &rewrites, &layer,
@@ -259,30 +276,32 @@ translate_rewrite(struct tcb_translation *t, const struct nlattr *nla,
     if (!error) {
         error = note_csum(t, layer);
     }
+    if (!error) {
+        error = tcb_put_rewrites(t, &rewrites, tcb_verdict(t));
+    }
     if (error) {
         return error;
     }
-
-    n = tcnl_pedit_from_rewrites(&rewrites, &tc->pedit_keys[tc->n_pedit_keys],
-                                 MIN(left, TCNL_MAX_PEDIT_KEYS));
-    if (!n) {
-        return refuse_limit(t, "pedit keys");
+    if (t->copy) {
+        tcb_rewrite_merge(&t->undo, &rewrites);
+        t->undo_csum |= t->csum;
     }
-    a = add_action(t, TCNL_ACT_PEDIT, t->csum ? TC_ACT_PIPE : verdict_of(t),
-                   false);
-    if (!a) {
-        return EOPNOTSUPP;
-    }
-    a->pedit.first = tc->n_pedit_keys;
-    a->pedit.n = n;
-    tc->n_pedit_keys += n;
-    return t->last ? put_csum(t, verdict_of(t)) : 0;
+    return t->last ? tcb_put_csum(t, tcb_verdict(t)) : 0;
 }
 
 static int
 translate_set(struct tcb_translation *t, const struct nlattr *nla)
 {
-    return translate_rewrite(t, nla, false);
+    const struct nlattr *set = nl_attr_get(nla);
+
+    switch (nl_attr_type(set)) {
+    case OVS_KEY_ATTR_TUNNEL:
+        return tcb_translate_set_tunnel(t, set);
+    case OVS_KEY_ATTR_MPLS:
+        return tcb_translate_set_mpls(t, set);
+    default:
+        return translate_rewrite(t, nla, false);
+    }
 }
 
 static int
@@ -298,9 +317,12 @@ translate_recirc(struct tcb_translation *t, const struct nlattr *nla)
 {
     uint32_t recirc_id = nl_attr_get_u32(nla);
 
-    if (!t->last) {
-        tcb_refuse(t->why, TCB_CAUSE_ACTION, "recirc with more to follow");
-        return EOPNOTSUPP;
+    if (!t->tail) {
+        return tcb_refuse_action(t, "recirc with more to follow");
+    }
+    if (t->released) {
+        /* The next chain's flows match the tunnel. */
+        return tcb_refuse_action(t, "recirc behind an output from a tunnel");
     }
     if (!recirc_id || recirc_id > TCB_MAX_CHAIN) {
         tcb_refuse(t->why, TCB_CAUSE_RECIRC,
@@ -328,7 +350,7 @@ note_police(struct tcb_translation *t, uint32_t police)
         }
     }
     if (uses->n_meters >= TCB_MAX_FLOW_METERS) {
-        return refuse_limit(t, "meters");
+        return tcb_refuse_limit(t, "meters");
     }
     uses->police[uses->n_meters++] = police;
     return 0;
@@ -350,7 +372,7 @@ translate_meter(struct tcb_translation *t, const struct nlattr *nla)
     if (error) {
         return error;
     }
-    a = add_action(t, TCNL_ACT_POLICE, TC_ACT_PIPE, false);
+    a = tcb_add_action(t, TCNL_ACT_POLICE, TC_ACT_PIPE, false);
     if (!a) {
         return EOPNOTSUPP;
     }
@@ -372,19 +394,20 @@ static const struct {
     [OVS_ACTION_ATTR_SAMPLE] = { "sample", NULL },
     [OVS_ACTION_ATTR_RECIRC] = { "recirc", translate_recirc },
     [OVS_ACTION_ATTR_HASH] = { "hash", NULL },
-    [OVS_ACTION_ATTR_PUSH_MPLS] = { "push_mpls", NULL },
-    [OVS_ACTION_ATTR_POP_MPLS] = { "pop_mpls", NULL },
+    [OVS_ACTION_ATTR_PUSH_MPLS] = { "push_mpls", tcb_translate_push_mpls },
+    [OVS_ACTION_ATTR_POP_MPLS] = { "pop_mpls", tcb_translate_pop_mpls },
     [OVS_ACTION_ATTR_SET_MASKED] = { "set", translate_set_masked },
-    [OVS_ACTION_ATTR_CT] = { "ct", NULL },
+    [OVS_ACTION_ATTR_CT] = { "ct", tcb_translate_ct },
     [OVS_ACTION_ATTR_TRUNC] = { "trunc", NULL },
     [OVS_ACTION_ATTR_PUSH_ETH] = { "push_eth", NULL },
     [OVS_ACTION_ATTR_POP_ETH] = { "pop_eth", NULL },
-    [OVS_ACTION_ATTR_CT_CLEAR] = { "ct_clear", NULL },
+    [OVS_ACTION_ATTR_CT_CLEAR] = { "ct_clear", tcb_translate_ct_clear },
     [OVS_ACTION_ATTR_PUSH_NSH] = { "push_nsh", NULL },
     [OVS_ACTION_ATTR_POP_NSH] = { "pop_nsh", NULL },
     [OVS_ACTION_ATTR_METER] = { "meter", translate_meter },
     [OVS_ACTION_ATTR_CLONE] = { "clone", NULL },
-    [OVS_ACTION_ATTR_CHECK_PKT_LEN] = { "check_pkt_len", NULL },
+    [OVS_ACTION_ATTR_CHECK_PKT_LEN] = { "check_pkt_len",
+                                         tcb_translate_check_len },
     [OVS_ACTION_ATTR_ADD_MPLS] = { "add_mpls", NULL },
     [OVS_ACTION_ATTR_DEC_TTL] = { "dec_ttl", NULL },
     [OVS_ACTION_ATTR_DROP] = { "drop", translate_drop },
@@ -394,28 +417,54 @@ static const struct {
     [OVS_ACTION_ATTR_LB_OUTPUT] = { "lb_output", NULL },
 };
 
+/* 'where' is the place that it is refused in, or empty. */
 static int
-refuse_action(struct tcb_translation *t, uint16_t type)
+refuse_type(struct tcb_translation *t, uint16_t type, const char *where)
 {
     if (type < ARRAY_SIZE(ovs_actions) && ovs_actions[type].name) {
-        tcb_refuse(t->why, TCB_CAUSE_ACTION, "%s", ovs_actions[type].name);
+        tcb_refuse(t->why, TCB_CAUSE_ACTION, "%s%s", ovs_actions[type].name,
+                   where);
     } else {
         tcb_refuse(t->why, TCB_CAUSE_ACTION, "action %"PRIu16, type);
     }
     return EOPNOTSUPP;
 }
 
+/* Is this a set of header fields, which goes to pedit? */
+static bool
+is_rewrite(const struct nlattr *nla)
+{
+    uint16_t type = nl_attr_type(nla);
+    uint16_t set;
+
+    if (type != OVS_ACTION_ATTR_SET && type != OVS_ACTION_ATTR_SET_MASKED) {
+        return false;
+    }
+    set = nl_attr_type(nl_attr_get(nla));
+    return set != OVS_KEY_ATTR_TUNNEL && set != OVS_KEY_ATTR_MPLS;
+}
+
+/* May this be done to a copy that TC does not make?  See tcb-check-len.c. */
+static bool
+is_for_copies(const struct nlattr *nla)
+{
+    return (nl_attr_type(nla) == OVS_ACTION_ATTR_OUTPUT
+            || nl_attr_type(nla) == OVS_ACTION_ATTR_CHECK_PKT_LEN
+            || is_rewrite(nla));
+}
+
 static int
 translate_action(struct tcb_translation *t, const struct nlattr *nla)
 {
     uint16_t type = nl_attr_type(nla);
-    bool rewrites = (type == OVS_ACTION_ATTR_SET
-                     || type == OVS_ACTION_ATTR_SET_MASKED);
 
     if (type >= ARRAY_SIZE(ovs_actions) || !ovs_actions[type].translate) {
-        return refuse_action(t, type);
+        return refuse_type(t, type, "");
     }
-    if (!rewrites && put_csum(t, TC_ACT_PIPE)) {
+    if (t->copy && !is_for_copies(nla)) {
+        return refuse_type(t, type, " in a branch of check_pkt_len");
+    }
+    if (!is_rewrite(nla) && tcb_put_csum(t, TC_ACT_PIPE)) {
         return EOPNOTSUPP;
     }
     return ovs_actions[type].translate(t, nla);
@@ -450,30 +499,34 @@ ensure_cookie(struct tcnl_actions *tc)
     }
 }
 
-static int
-translate_actions(struct tcb_translation *t, const struct nlattr *actions,
-                  size_t actions_len)
+int
+tcb_translate_list(struct tcb_translation *t, const struct nlattr *actions,
+                   size_t len, bool last, bool tail)
 {
     const struct nlattr *nla;
-    size_t left, n = 0;
+    size_t left;
 
-    NL_ATTR_FOR_EACH (nla, left, actions, actions_len) {
+    NL_ATTR_FOR_EACH (nla, left, actions, len) {
+        bool at_end = nl_attr_len_pad(nla, left) >= left;
         int error;
 
-        if (n++ >= TCB_MAX_OVS_ACTIONS) {
-            return refuse_limit(t, "actions");
+        if (t->n_actions++ >= TCB_MAX_OVS_ACTIONS) {
+            return tcb_refuse_limit(t, "actions");
         }
-        t->last = nl_attr_len_pad(nla, left) >= left;
+        tcb_join_branches(t);
+        t->last = last && at_end;
+        t->tail = tail && at_end;
         error = translate_action(t, nla);
         if (error) {
             return error;
         }
     }
-    return put_final_drop(t);
+    return 0;
 }
 
 int
 tcb_actions_to_tc(const struct tcb_offload *offload,
+                  const struct tcnl_abilities *able,
                   const struct nlattr *actions, size_t actions_len,
                   const struct match *match, struct tcnl_flower *flower,
                   struct tcnl_actions *tc, struct tcb_action_uses *uses,
@@ -481,18 +534,25 @@ tcb_actions_to_tc(const struct tcb_offload *offload,
 {
     struct tcb_translation t = {
         .offload = offload,
+        .able = able,
         .match = match,
         .flower = flower,
         .tc = tc,
         .uses = uses,
         .why = why,
+        .from_tunnel = (flow_tnl_dst_is_set(&match->flow.tunnel)
+                        || flow_tnl_src_is_set(&match->flow.tunnel)),
     };
     int error;
 
     tcnl_actions_init(tc);
     uses->goto_chain = 0;
     uses->n_meters = 0;
-    error = translate_actions(&t, actions, actions_len);
+    error = tcb_translate_list(&t, actions, actions_len, true, true);
+    if (!error) {
+        tcb_end_branches(&t);
+        error = put_final_drop(&t);
+    }
     if (!error) {
         ensure_cookie(tc);
     }

@@ -6,7 +6,8 @@
  *
  * One OVS action may become several TC actions: output to an internal port is
  * skbedit (packet type host) and mirred to its ingress; header rewrites are
- * one pedit and, where a checksum covers them, one csum.
+ * one pedit and, where a checksum covers them, one csum; tunnel metadata that
+ * a packet came with is released before its first output or new metadata.
  *
  * The lists are those of OVS's own tc provider, with these exceptions:
  *
@@ -18,7 +19,18 @@
  *    - A recirculation that more actions follow is refused, for TC would not
  *      execute them.
  *    - So is a set of the whole IPv6 header without a mask, for it has the
- *      flow label in it, which TC does not set. */
+ *      flow label in it, which TC does not set.
+ *    - Options of ct that act_ct lacks are refused, not ignored: a timeout
+ *      policy, an event mask that is not OVS's usual one, and of nat
+ *      persistent, hash and random.
+ *    - So are tunnel ids above 32 bits, which would be cut, and MPLS entries
+ *      with a TTL of 0, which act_mpls takes for none.
+ *    - In branches of check_pkt_len that more follows header fields are set
+ *      back at the end, since in OVS they are set on a copy; vlan, mpls, ct,
+ *      meter, drop, recirc and tunnels are refused there.  A branch that ends
+ *      in a set or a meter does not run on into the other one, a branch that
+ *      ends in branches leaves all of them, and each branch releases the
+ *      tunnel metadata. */
 
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
@@ -27,6 +39,7 @@
 #include "tcnl/flower.h"
 
 struct tcb_offload;
+struct tcnl_abilities;
 
 /* A flow with more different meters than this is refused. */
 #define TCB_MAX_FLOW_METERS 4
@@ -47,6 +60,7 @@ struct tcb_action_uses {
  * Returns 0, or EOPNOTSUPP with the reason in 'why'.  Thread-safe; looks up
  * ports and meters under RCU. */
 int tcb_actions_to_tc(const struct tcb_offload *,
+                      const struct tcnl_abilities *,
                       const struct nlattr *actions, size_t actions_len,
                       const struct match *match, struct tcnl_flower *flower,
                       struct tcnl_actions *tc, struct tcb_action_uses *,

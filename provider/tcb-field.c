@@ -7,8 +7,9 @@
 #include "util.h"
 
 /* The keys that are a plain copy of a member of struct flow and of its mask.
- * Keys that need more thought (Ethernet type and VLAN, IP protocol, fragments,
- * ICMP) have functions of their own in tcb-match.c.
+ * Keys that need more thought have functions of their own: Ethernet type and
+ * VLAN, MPLS, ct_state and tunnels in files of their names, IP protocol,
+ * fragments and ICMP in tcb-match.c.
  *
  *          flower key, member of struct tcnl_flower_fields, of struct flow */
 #define TCB_PLAIN_FIELDS                                        \
@@ -27,7 +28,10 @@
     TCB_FIELD(IPV6_DST,  ipv6_dst,  ipv6_dst,  NEEDS_IPV6)      \
     TCB_FIELD(TP_SRC,    tp_src,    tp_src,    NEEDS_PORTS)     \
     TCB_FIELD(TP_DST,    tp_dst,    tp_dst,    NEEDS_PORTS)     \
-    TCB_FIELD(TCP_FLAGS, tcp_flags, tcp_flags, NEEDS_TCP)
+    TCB_FIELD(TCP_FLAGS, tcp_flags, tcp_flags, NEEDS_TCP)       \
+    TCB_FIELD(CT_ZONE,   ct_zone,   ct_zone,   NEEDS_CT)        \
+    TCB_FIELD(CT_MARK,   ct_mark,   ct_mark,   NEEDS_CT)        \
+    TCB_FIELD(CT_LABELS, ct_labels, ct_label,  NEEDS_CT)
 
 #define TCB_FIELD(KEY, FLOWER, FLOW, NEEDS)                             \
     BUILD_ASSERT_DECL(MEMBER_SIZEOF(struct tcnl_flower_fields, FLOWER)  \

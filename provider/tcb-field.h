@@ -22,6 +22,7 @@ enum tcb_needs {
     NEEDS_IPV6,
     NEEDS_PORTS,                /* TCP, UDP or SCTP. */
     NEEDS_TCP,
+    NEEDS_CT,                   /* A kernel that can match conntrack. */
 };
 
 struct tcb_field {

@@ -12,43 +12,8 @@
 #include "flow.h"
 #include "packets.h"
 #include "tcb-field.h"
+#include "tcb-translation.h"
 #include "util.h"
-
-static void
-report_vlan(const struct tcnl_flower *flower, struct match *match)
-{
-    union flow_vlan_hdr *key = &match->flow.vlans[0];
-    union flow_vlan_hdr *mask = &match->wc.masks.vlans[0];
-
-    key->tpid = flower->key.eth_type;
-    mask->tpid = OVS_BE16_MAX;
-    key->tci = mask->tci = htons(VLAN_CFI);
-    if (tcnl_flower_has(flower, TCNL_KEY_VLAN_ID)) {
-        match_set_dl_vlan(match, htons(flower->key.vlan_id), 0);
-    }
-    if (tcnl_flower_has(flower, TCNL_KEY_VLAN_PRIO)) {
-        match_set_dl_vlan_pcp(match, flower->key.vlan_prio, 0);
-    }
-}
-
-static int
-report_eth_type(const struct tcnl_flower *flower, struct match *match)
-{
-    if (!tcnl_flower_has(flower, TCNL_KEY_ETH_TYPE)) {
-        return EOPNOTSUPP;
-    }
-    if (!eth_type_vlan(flower->key.eth_type)) {
-        match_set_dl_type(match, flower->key.eth_type);
-        return 0;
-    }
-    if (!tcnl_flower_has(flower, TCNL_KEY_VLAN_ETH_TYPE)
-        || eth_type_vlan(flower->key.vlan_eth_type)) {
-        return EOPNOTSUPP;
-    }
-    match_set_dl_type(match, flower->key.vlan_eth_type);
-    report_vlan(flower, match);
-    return 0;
-}
 
 static void
 report_frag(const struct tcnl_flower *flower, struct match *match)
@@ -114,10 +79,13 @@ tcb_match_from_flower(const struct tcnl_flower *flower, uint32_t chain,
     match->wc.masks.in_port.odp_port = u32_to_odp(UINT32_MAX);
     match_set_recirc_id(match, chain);
 
-    error = report_eth_type(flower, match);
+    error = tcb_vlan_from_flower(flower, match);
     if (error) {
         return error;
     }
+    tcb_mpls_from_flower(flower, match);
+    tcb_ct_state_from_flower(flower, match);
+    tcb_tunnel_from_flower(flower, match);
     if (tcnl_flower_has(flower, TCNL_KEY_IP_PROTO)) {
         match_set_nw_proto(match, flower->key.ip_proto);
     }

@@ -12,6 +12,9 @@
 #include "flow.h"
 #include "packets.h"
 #include "tcb-field.h"
+#include "tcb-translation.h"
+#include "tcnl/ack.h"
+#include "tcnl/probe.h"
 #include "util.h"
 
 static bool
@@ -44,6 +47,7 @@ is_icmp(const struct flow *flow)
 /* L4 keys only mean something to TC beside an exact IP protocol. */
 static bool
 field_applies(enum tcb_needs needs, const struct flow *flow,
+              const struct tcnl_abilities *able,
               const struct tcnl_flower *flower)
 {
     bool l4 = tcnl_flower_has(flower, TCNL_KEY_IP_PROTO);
@@ -55,13 +59,14 @@ field_applies(enum tcb_needs needs, const struct flow *flow,
     case NEEDS_IPV4:    return is_ipv4(flow);
     case NEEDS_IPV6:    return is_ipv6(flow);
     case NEEDS_PORTS:   return l4 && has_ports(flow->nw_proto);
+    case NEEDS_CT:      return able->ct_states != 0;
     case NEEDS_TCP:     return l4 && flow->nw_proto == IPPROTO_TCP;
     default:            OVS_NOT_REACHED();
     }
 }
 
-static int
-refuse(struct tcb_refusal *why, const char *detail)
+int
+tcb_refuse_match(struct tcb_refusal *why, const char *detail)
 {
     tcb_refuse(why, TCB_CAUSE_MATCH, "%s", detail);
     return EOPNOTSUPP;
@@ -82,123 +87,31 @@ translate_chain(struct match *match, uint32_t *chain, struct tcb_refusal *why)
     return 0;
 }
 
-/* Clears mask bits that have no effect: what cannot be other than it is on
- * the packets that a port without a tunnel gets. */
-static int
-translate_metadata(struct match *match, struct tcb_refusal *why)
+/* Clears mask bits that have no effect. */
+static void
+translate_metadata(struct match *match)
 {
-    const struct flow *key = &match->flow;
-    struct flow *mask = &match->wc.masks;
-
-    if (flow_tnl_dst_is_set(&key->tunnel)
-        || flow_tnl_src_is_set(&key->tunnel)) {
-        return refuse(why, "tunnel");
-    }
-    memset(&mask->tunnel, 0, sizeof mask->tunnel);
-
     /* An exact match on mark 0 is what OVS asks for if it only wants to be
      * sure that nobody has set one. */
-    if (mask->pkt_mark == UINT32_MAX && !key->pkt_mark) {
-        mask->pkt_mark = 0;
+    if (match->wc.masks.pkt_mark == UINT32_MAX && !match->flow.pkt_mark) {
+        match->wc.masks.pkt_mark = 0;
     }
-    if (!key->packet_type) {
-        mask->packet_type = 0;
+    if (!match->flow.packet_type) {
+        match->wc.masks.packet_type = 0;
     }
-    return 0;
-}
-
-/* True if 'mask' has either none or all of 'bits'. */
-static bool
-all_or_nothing(ovs_be16 mask, uint16_t bits)
-{
-    return !(mask & htons(bits)) || (mask & htons(bits)) == htons(bits);
-}
-
-/* Translates the TCI of the outermost tag.  TC has the presence of a tag in
- * the Ethernet type, and takes id and priority only as a whole. */
-static int
-translate_tci(ovs_be16 tci, ovs_be16 mask, struct tcnl_flower *flower,
-              struct tcb_refusal *why)
-{
-    uint16_t vid = vlan_tci_to_vid(tci);
-    uint8_t pcp = vlan_tci_to_pcp(tci);
-
-    if (!mask) {
-        return 0;
-    }
-    if (!(mask & htons(VLAN_CFI))
-        || !(mask & htons(VLAN_VID_MASK | VLAN_PCP_MASK))
-        || !all_or_nothing(mask, VLAN_VID_MASK)
-        || !all_or_nothing(mask, VLAN_PCP_MASK)) {
-        return refuse(why, "vlan with a partial mask");
-    }
-    if (mask & htons(VLAN_VID_MASK)) {
-        tcnl_flower_set(flower, TCNL_KEY_VLAN_ID, &vid, NULL);
-    }
-    if (mask & htons(VLAN_PCP_MASK)) {
-        tcnl_flower_set(flower, TCNL_KEY_VLAN_PRIO, &pcp, NULL);
-    }
-    return 0;
-}
-
-/* Checks a level where the flow has no tag: the mask may ask for none. */
-static int
-translate_no_vlan(const union flow_vlan_hdr *key,
-                  const union flow_vlan_hdr *mask, struct tcb_refusal *why)
-{
-    return (!mask->tci || (mask->tci == OVS_BE16_MAX && !key->tci)
-            ? 0 : refuse(why, "vlan with a partial mask"));
-}
-
-/* One tag: the filter's Ethernet type is the tag's protocol. */
-static int
-translate_vlan(const struct match *match, struct tcnl_flower *flower,
-               struct tcb_refusal *why)
-{
-    const union flow_vlan_hdr *key = match->flow.vlans;
-    const union flow_vlan_hdr *mask = match->wc.masks.vlans;
-
-    if (eth_type_vlan(key[1].tpid) && (mask[1].tpid || mask[1].tci)) {
-        return refuse(why, "second vlan tag");
-    }
-    if (!mask[0].tpid) {
-        return refuse(why, "vlan with any protocol");
-    }
-    if (!(key[0].tci & htons(VLAN_CFI))) {
-        return refuse(why, "truncated vlan tag");
-    }
-    tcnl_flower_set(flower, TCNL_KEY_ETH_TYPE, &key[0].tpid, NULL);
-    tcnl_flower_set(flower, TCNL_KEY_VLAN_ETH_TYPE, &match->flow.dl_type,
-                    NULL);
-    return translate_tci(key[0].tci, mask[0].tci, flower, why);
 }
 
 static int
 translate_eth_type(struct match *match, struct tcnl_flower *flower,
                    struct tcb_refusal *why)
 {
-    const struct flow *key = &match->flow;
-    struct flow *mask = &match->wc.masks;
-    bool tagged = eth_type_vlan(key->vlans[0].tpid);
-    int error = 0;
-
-    if (mask->dl_type != OVS_BE16_MAX) {
-        return refuse(why, "eth_type that is not exact");
+    if (match->wc.masks.dl_type != OVS_BE16_MAX) {
+        return tcb_refuse_match(why, "eth_type that is not exact");
     }
-    if (key->dl_type == htons(FLOW_DL_TYPE_NONE)) {
-        return refuse(why, "frame without an eth_type");
+    if (match->flow.dl_type == htons(FLOW_DL_TYPE_NONE)) {
+        return tcb_refuse_match(why, "frame without an eth_type");
     }
-    if (tagged) {
-        error = translate_vlan(match, flower, why);
-    } else {
-        tcnl_flower_set(flower, TCNL_KEY_ETH_TYPE, &key->dl_type, NULL);
-    }
-    for (int i = tagged; !error && i < FLOW_MAX_VLAN_HEADERS; i++) {
-        error = translate_no_vlan(&key->vlans[i], &mask->vlans[i], why);
-    }
-    mask->dl_type = 0;
-    memset(mask->vlans, 0, sizeof mask->vlans);
-    return error;
+    return tcb_vlan_to_flower(match, flower, why);
 }
 
 /* OVS matches fragments exactly in every IP flow.  TC can say "is a fragment"
@@ -213,7 +126,7 @@ translate_frag(struct match *match, struct tcnl_flower *flower,
     ovs_be32 be_flags, be_mask;
 
     if (!(mask & FLOW_NW_FRAG_ANY)) {
-        return refuse(why, "frag that is not exact");
+        return tcb_refuse_match(why, "frag that is not exact");
     }
     if (key & FLOW_NW_FRAG_ANY) {
         flags |= TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT;
@@ -253,7 +166,7 @@ translate_ip(struct match *match, struct tcnl_flower *flower,
         return 0;
     }
     if (is_ipv6_fragment(match)) {
-        return refuse(why, "frag of IPv6");
+        return tcb_refuse_match(why, "frag of IPv6");
     }
     /* TC has no mask for the protocol: a masked match becomes exact, which is
      * a part of what OVS has asked for. */
@@ -299,7 +212,8 @@ translate_icmp(struct match *match, struct tcnl_flower *flower)
 }
 
 static void
-translate_plain_fields(struct match *match, struct tcnl_flower *flower)
+translate_plain_fields(struct match *match, const struct tcnl_abilities *able,
+                       struct tcnl_flower *flower)
 {
     const uint8_t *key = (const uint8_t *) &match->flow;
     uint8_t *mask = (uint8_t *) &match->wc.masks;
@@ -308,7 +222,7 @@ translate_plain_fields(struct match *match, struct tcnl_flower *flower)
         const struct tcb_field *f = &tcb_fields[i];
 
         if (!is_all_zeros(mask + f->flow_ofs, f->size)
-            && field_applies(f->needs, &match->flow, flower)) {
+            && field_applies(f->needs, &match->flow, able, flower)) {
             tcnl_flower_set(flower, f->key, key + f->flow_ofs,
                             mask + f->flow_ofs);
             memset(mask + f->flow_ofs, 0, f->size);
@@ -321,30 +235,38 @@ static int
 check_leftovers(const struct match *match, struct tcb_refusal *why)
 {
     return (flow_wildcards_is_catchall(&match->wc)
-            ? 0 : refuse(why, tcb_field_in_mask(&match->wc.masks)));
+            ? 0 : tcb_refuse_match(why, tcb_field_in_mask(&match->wc.masks)));
 }
 
 int
-tcb_match_to_flower(struct match *match, struct tcnl_flower *flower,
-                    uint32_t *chain, struct tcb_refusal *why)
+tcb_match_to_flower(struct match *match, const struct tcnl_abilities *able,
+                    bool geneve, struct tcnl_flower *flower, uint32_t *chain,
+                    struct tcb_refusal *why)
 {
     int error;
 
     tcnl_flower_init(flower);
+    translate_metadata(match);
     error = translate_chain(match, chain, why);
     if (!error) {
-        error = translate_metadata(match, why);
+        error = tcb_tunnel_to_flower(match, able, geneve, flower, why);
     }
     if (!error) {
         error = translate_eth_type(match, flower, why);
     }
     if (!error) {
+        error = tcb_mpls_to_flower(match, flower, why);
+    }
+    if (!error) {
         error = translate_ip(match, flower, why);
+    }
+    if (!error) {
+        error = tcb_ct_state_to_flower(match, able, flower, why);
     }
     if (error) {
         return error;
     }
     translate_icmp(match, flower);
-    translate_plain_fields(match, flower);
+    translate_plain_fields(match, able, flower);
     return check_leftovers(match, why);
 }

@@ -4,6 +4,7 @@
 #include "tcb-plan.h"
 
 #include "dpif.h"
+#include "netdev.h"
 #include "odp-util.h"
 #include "openvswitch/match.h"
 #include "tcb-match.h"
@@ -42,6 +43,12 @@ tcb_plan_unref_uses(struct tcb_offload *offload,
 }
 
 static bool
+is_geneve(const struct tcb_port *port)
+{
+    return !strcmp(netdev_get_type(port->up.netdev), "geneve");
+}
+
+static bool
 translate_match(struct tcb_offload *offload, struct match *match,
                 struct tcb_put_plan *plan)
 {
@@ -50,7 +57,9 @@ translate_match(struct tcb_offload *offload, struct match *match,
                    "recirc_id; enable NET_TC_SKB_EXT in the kernel");
         return false;
     }
-    if (tcb_match_to_flower(match, &plan->flower, &plan->chain, &plan->why)) {
+    if (tcb_match_to_flower(match, &offload->abilities,
+                            is_geneve(plan->port), &plan->flower,
+                            &plan->chain, &plan->why)) {
         return false;
     }
     plan->flower.cls_flags = offload->cls_flags;
@@ -77,8 +86,9 @@ translate_actions(struct tcb_offload *offload,
 {
     struct tcnl_actions *tc = &plan->actions;
 
-    if (tcb_actions_to_tc(offload, put->actions, put->actions_len, match,
-                          &plan->flower, tc, &plan->uses, &plan->why)) {
+    if (tcb_actions_to_tc(offload, &offload->abilities, put->actions,
+                          put->actions_len, match, &plan->flower, tc,
+                          &plan->uses, &plan->why)) {
         return false;
     }
     if (plan->uses.goto_chain && !offload->recirc_shared) {

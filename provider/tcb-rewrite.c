@@ -9,6 +9,7 @@
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
+#include "openvswitch/match.h"
 #include "packets.h"
 #include "util.h"
 
@@ -219,4 +220,82 @@ tcb_rewrite_put_sets(const struct tcnl_rewrites *rewrites, struct ofpbuf *out)
     for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
         put_set(&headers[i], rewrites, out);
     }
+}
+
+void
+tcb_rewrite_merge(struct tcnl_rewrites *all, const struct tcnl_rewrites *more)
+{
+    for (int rw = 0; rw < TCNL_N_REWRITES; rw++) {
+        struct tcnl_rewrites old = *all, new = *more;
+        uint8_t *to = tcnl_rewrite_field(&all->mask, rw);
+        const uint8_t *from = tcnl_rewrite_field(&new.mask, rw);
+        bool had = old.present & TCNL_RW_BIT(rw);
+
+        if (!(new.present & TCNL_RW_BIT(rw))) {
+            continue;
+        }
+        for (size_t i = 0; i < tcnl_rewrite_size(rw); i++) {
+            to[i] = (had ? to[i] : 0) | from[i];
+        }
+        all->present |= TCNL_RW_BIT(rw);
+    }
+}
+
+/* Where struct flow has the fields that can be set back. */
+static const struct {
+    enum tcnl_rewrite rw;
+    size_t ofs;
+} flow_fields[] = {
+    { TCNL_RW_ETH_SRC, offsetof(struct flow, dl_src) },
+    { TCNL_RW_ETH_DST, offsetof(struct flow, dl_dst) },
+    { TCNL_RW_IPV4_SRC, offsetof(struct flow, nw_src) },
+    { TCNL_RW_IPV4_DST, offsetof(struct flow, nw_dst) },
+    { TCNL_RW_IPV4_TTL, offsetof(struct flow, nw_ttl) },
+    { TCNL_RW_IPV4_TOS, offsetof(struct flow, nw_tos) },
+    { TCNL_RW_IPV6_SRC, offsetof(struct flow, ipv6_src) },
+    { TCNL_RW_IPV6_DST, offsetof(struct flow, ipv6_dst) },
+    { TCNL_RW_IPV6_HLIMIT, offsetof(struct flow, nw_ttl) },
+    { TCNL_RW_IPV6_TCLASS, offsetof(struct flow, nw_tos) },
+    { TCNL_RW_TCP_SRC, offsetof(struct flow, tp_src) },
+    { TCNL_RW_TCP_DST, offsetof(struct flow, tp_dst) },
+    { TCNL_RW_UDP_SRC, offsetof(struct flow, tp_src) },
+    { TCNL_RW_UDP_DST, offsetof(struct flow, tp_dst) },
+};
+
+static bool
+undo_field(const struct match *match, size_t ofs, enum tcnl_rewrite rw,
+           struct tcnl_rewrites *undo)
+{
+    const uint8_t *key = (const uint8_t *) &match->flow + ofs;
+    const uint8_t *mask = (const uint8_t *) &match->wc.masks + ofs;
+    uint8_t bits[16];
+    size_t size = tcnl_rewrite_size(rw);
+
+    memcpy(bits, tcnl_rewrite_field(&undo->mask, rw), size);
+    for (size_t i = 0; i < size; i++) {
+        if (bits[i] & ~mask[i]) {
+            return false;
+        }
+    }
+    tcnl_rewrite_set(undo, rw, key, bits);
+    return true;
+}
+
+bool
+tcb_rewrite_undo(const struct match *match, struct tcnl_rewrites *undo)
+{
+    uint32_t left = undo->present;
+
+    for (size_t i = 0; i < ARRAY_SIZE(flow_fields); i++) {
+        uint32_t bit = TCNL_RW_BIT(flow_fields[i].rw);
+
+        if (left & bit) {
+            if (!undo_field(match, flow_fields[i].ofs, flow_fields[i].rw,
+                            undo)) {
+                return false;
+            }
+            left &= ~bit;
+        }
+    }
+    return !left;
 }

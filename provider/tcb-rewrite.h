@@ -8,6 +8,7 @@
 #include "tcb-why.h"
 #include "tcnl/pedit.h"
 
+struct match;
 struct nlattr;
 
 /* Which checksums a rewrite invalidates. */
@@ -27,5 +28,13 @@ int tcb_rewrite_from_set(const struct nlattr *set, bool masked,
 /* Appends one OVS_ACTION_ATTR_SET_MASKED to 'out' for each header that has
  * rewrites. */
 void tcb_rewrite_put_sets(const struct tcnl_rewrites *, struct ofpbuf *out);
+
+/* Adds the fields of 'more' to 'all', without their values. */
+void tcb_rewrite_merge(struct tcnl_rewrites *all,
+                       const struct tcnl_rewrites *more);
+
+/* Gives the fields of 'undo' the values that the packet came with.  Returns
+ * false if 'match' does not say all of them. */
+bool tcb_rewrite_undo(const struct match *match, struct tcnl_rewrites *undo);
 
 #endif /* tcb-rewrite.h */

@@ -122,7 +122,7 @@ tests_unit_ovs_test_flow_table_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_flow_table_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_in_tree_SOURCES = %D%/unit-ovs/test-in-tree.c \
-	$(translate_sources)
+	%D%/unit-ovs/in-tree.c %D%/unit-ovs/in-tree.h $(translate_sources)
 tests_unit_ovs_test_in_tree_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_in_tree_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_in_tree_LDADD = $(ovs_test_ldadd)

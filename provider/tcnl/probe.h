@@ -27,6 +27,11 @@ struct tcnl_abilities {
     bool multi_mask;            /* Several masks in one prio (4.19). */
     bool police_pkts;           /* Packet rates (TCA_POLICE_PKTRATE64). */
     bool no_percpu_stats;       /* TCA_ACT_FLAGS_NO_PERCPU_STATS (5.5). */
+    uint16_t ct_states;         /* TCA_FLOWER_KEY_CT_FLAGS_* that can be
+                                 * matched; 0: no conntrack at all. */
+    bool enc_flags;             /* TCA_FLOWER_KEY_ENC_FLAGS can be matched. */
+    bool vxlan_gbp;             /* VXLAN group policies can be matched and
+                                 * set. */
 };
 
 /* Probes on 'ifindex' at 'parent' (TCNL_PARENT_*), or, for a device on a

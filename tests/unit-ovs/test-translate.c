@@ -35,12 +35,21 @@ static const struct {
     { "skb_mark(0x1)," IP4, "2", TCB_CAUSE_MATCH, "skb_mark" },
     { "skb_mark(0/0x1)," IP4, "2", TCB_CAUSE_MATCH, "skb_mark" },
     { "dp_hash(0x1/0xf)," IP4, "2", TCB_CAUSE_MATCH, "dp_hash" },
-    { "ct_state(+trk)," IP4, "2", TCB_CAUSE_MATCH, "ct_state" },
-    { "ct_zone(0x5)," IP4, "2", TCB_CAUSE_MATCH, "ct_zone" },
-    { "ct_mark(0x5)," IP4, "2", TCB_CAUSE_MATCH, "ct_mark" },
-    { "ct_label(0x5)," IP4, "2", TCB_CAUSE_MATCH, "ct_label" },
-    { "tunnel(tun_id=0x1,src=1.1.1.1,dst=2.2.2.2,ttl=64,flags(key))," IP4, "2",
-      TCB_CAUSE_MATCH, "tunnel" },
+    { "ct_state(+snat)," IP4, "2", TCB_CAUSE_MATCH, "ct_state" },
+    { "ct_state(+new+est+trk)," IP4, "2", TCB_CAUSE_MATCH,
+      "ct_state of no packet" },
+    { "tunnel(tun_id=0x1,src=1.1.1.1,dst=2.2.2.2,ttl=64,"
+      "erspan(ver=1,idx=0x7/0xfffff),flags(+key))," IP4, "2", TCB_CAUSE_MATCH,
+      "tunnel" },
+    { "tunnel(tun_id=0x100000001,src=1.1.1.1,dst=2.2.2.2,ttl=64/0,"
+      "flags(+key))," IP4,
+      "2", TCB_CAUSE_MATCH, "tunnel id above 32 bits" },
+    { "tunnel(tun_id=0x1/0xff,src=1.1.1.1,dst=2.2.2.2,ttl=64/0,"
+      "flags(+key))," IP4,
+      "2", TCB_CAUSE_MATCH, "tunnel id with a partial mask" },
+    { "tunnel(tun_id=0x1,src=1.1.1.1,dst=2.2.2.2,ttl=64/0,"
+      "vxlan(gbp(id=5,flags=0x1)),flags(+key))," IP4, "2", TCB_CAUSE_MATCH,
+      "tunnel with unknown vxlan gbp flags" },
     { "recirc_id(0x10000000),in_port(1),eth(),eth_type(0x0806),arp()", "2",
       TCB_CAUSE_RECIRC, "recirc_id 0x10000000 is above the largest chain" },
     { IN "eth_type(0x88cc/0xff00)", "2", TCB_CAUSE_MATCH,
@@ -48,10 +57,12 @@ static const struct {
     { IN "eth_type(0x8100),vlan(vid=1/0x1),encap(eth_type(0x0806),arp())", "2",
       TCB_CAUSE_MATCH, "vlan with a partial mask" },
     { IN "eth_type(0x88a8),vlan(vid=1,pcp=0),encap(eth_type(0x8100),"
-      "vlan(vid=2,pcp=0),encap(eth_type(0x0806),arp()))", "2", TCB_CAUSE_MATCH,
-      "second vlan tag" },
-    { IN "eth_type(0x8847),mpls(label=1,tc=0,ttl=64,bos=1)", "2",
-      TCB_CAUSE_MATCH, "mpls" },
+      "vlan(vid=2/3,pcp=0),encap(eth_type(0x0806),arp()))", "2",
+      TCB_CAUSE_MATCH, "vlan with a partial mask" },
+    { IN "eth_type(0x8847),mpls(label=1/3,tc=0,ttl=64,bos=1)", "2",
+      TCB_CAUSE_MATCH, "mpls with a partial mask" },
+    { IN "eth_type(0x8847),mpls(label=1,tc=0,ttl=64,bos=0,label=2,tc=0,"
+      "ttl=64,bos=1)", "2", TCB_CAUSE_MATCH, "mpls" },
     { IN "eth_type(0x86dd),ipv6(label=0x5,frag=no)", "2", TCB_CAUSE_MATCH,
       "ipv6 label" },
     { IN "eth_type(0x86dd),ipv6(proto=44,frag=first)", "2",
@@ -73,14 +84,41 @@ static const struct {
     { IP4, "userspace(pid=5)", TCB_CAUSE_ACTION,
       "userspace" },
     { IP4, "sample(sample=50.0%,actions(2))", TCB_CAUSE_ACTION, "sample" },
-    { IP4, "ct(commit),2", TCB_CAUSE_ACTION, "ct" },
-    { IP4, "ct_clear,2", TCB_CAUSE_ACTION, "ct_clear" },
+    { IP4, "ct(commit,helper=ftp),2", TCB_CAUSE_ACTION, "ct(helper)" },
+    { IP4, "ct(commit,timeout=x),2", TCB_CAUSE_ACTION, "ct(timeout)" },
+    { IP4, "ct(commit,nat(src=1.1.1.1,random)),2", TCB_CAUSE_ACTION,
+      "ct(nat(random))" },
+    { IP4, "ct(commit,nat(src=1.1.1.1,hash)),2", TCB_CAUSE_ACTION,
+      "ct(nat(hash))" },
+    { IP4, "ct(commit,nat(src=1.1.1.1,persistent)),2", TCB_CAUSE_ACTION,
+      "ct(nat(persistent))" },
+    { IP4, "push_mpls(label=5,tc=1,ttl=0,bos=1,eth_type=0x8847),2",
+      TCB_CAUSE_ACTION, "mpls with a ttl of 0" },
     { IP4, "trunc(100),2", TCB_CAUSE_ACTION, "trunc" },
     { IP4, "clone(2),1", TCB_CAUSE_ACTION, "clone" },
-    { IP4, "check_pkt_len(size=200,gt(2),le(1))", TCB_CAUSE_ACTION,
-      "check_pkt_len" },
-    { IP4, "set(tunnel(tun_id=0x1,dst=1.1.1.1,ttl=64,flags(key))),2",
-      TCB_CAUSE_ACTION, "set(tunnel)" },
+    { IP4, "check_pkt_len(size=200,gt(pop_vlan,2),le(1)),2",
+      TCB_CAUSE_ACTION, "pop_vlan in a branch of check_pkt_len" },
+    { IP4, "check_pkt_len(size=200,gt(2),le(meter(1),2)),2",
+      TCB_CAUSE_ACTION, "meter in a branch of check_pkt_len" },
+    { IP4, "check_pkt_len(size=200,gt(recirc(1)),le(1)),2",
+      TCB_CAUSE_ACTION, "recirc in a branch of check_pkt_len" },
+    { IP4, "check_pkt_len(size=200,gt(set(eth(src=00:00:00:00:00:09)),2),"
+      "le(1)),2", TCB_CAUSE_ACTION, "set in a branch of check_pkt_len" },
+    { ETH "eth_type(0x88cc)",
+      "check_pkt_len(size=200,gt(set(eth(src=00:00:00:00:00:09)),"
+      "check_pkt_len(size=400,gt(1),le(2))),le(1)),2", TCB_CAUSE_ACTION,
+      "check_pkt_len behind a set in a branch" },
+    { IP4, "set(tunnel(tun_id=0x1,dst=1.1.1.1,ttl=64,tp_src=5,flags(key))),2",
+      TCB_CAUSE_ACTION, "set(tunnel(tp_src))" },
+    { IP4, "set(tunnel(tun_id=0x1,dst=1.1.1.1,ttl=64,flags(oam|key))),2",
+      TCB_CAUSE_ACTION, "set(tunnel(oam))" },
+    { IP4, "set(tunnel(tun_id=0x100000000,dst=1.1.1.1,ttl=64,flags(key))),2",
+      TCB_CAUSE_ACTION, "set(tunnel) with an id above 32 bits" },
+    { IP4, "set(tunnel(tun_id=0x1,ttl=64,flags(key))),2",
+      TCB_CAUSE_ACTION, "set(tunnel) without a destination" },
+    { "tunnel(tun_id=0x1,src=1.1.1.1,dst=2.2.2.2,ttl=64/0,flags(+key))," IP4,
+      "2,recirc(1)", TCB_CAUSE_ACTION,
+      "recirc behind an output from a tunnel" },
     { IP4, "set(skb_mark(0x1)),2", TCB_CAUSE_ACTION, "set(skb_mark)" },
     { IP4, "set(skb_priority(0x1)),2", TCB_CAUSE_ACTION,
       "set(skb_priority)" },
@@ -106,7 +144,9 @@ report(const struct test_result *result, struct test_flow *back)
     struct odputil_keybuf keybuf;
     struct odp_flow_key_parms parms = {
         .key_buf = &back->key,
-        .support = { .max_vlan_headers = 2, .recirc = true },
+        .support = { .max_vlan_headers = 2, .max_mpls_depth = 1,
+                     .recirc = true, .ct_state = true, .ct_zone = true,
+                     .ct_mark = true, .ct_label = true },
     };
     struct match match;
 
@@ -201,7 +241,12 @@ test_unknown_actions(void **state OVS_UNUSED)
             || type == OVS_ACTION_ATTR_POP_VLAN
             || type == OVS_ACTION_ATTR_RECIRC
             || type == OVS_ACTION_ATTR_DROP
-            || type == OVS_ACTION_ATTR_METER) {
+            || type == OVS_ACTION_ATTR_METER
+            || type == OVS_ACTION_ATTR_PUSH_MPLS
+            || type == OVS_ACTION_ATTR_POP_MPLS
+            || type == OVS_ACTION_ATTR_CT
+            || type == OVS_ACTION_ATTR_CT_CLEAR
+            || type == OVS_ACTION_ATTR_CHECK_PKT_LEN) {
             continue;
         }
         test_flow_parse(&flow, IP4, "2");
@@ -402,7 +447,8 @@ check_mask_bytes(const char *packet)
     test_flow_parse(&flow, packet, "2");
     test_flow_match(&flow, &base);
     match = base;
-    if (tcb_match_to_flower(&match, &expected, &chain, &why)) {
+    if (tcb_match_to_flower(&match, &test_able, flow.geneve, &expected, &chain,
+                            &why)) {
         fail_msg("%s: %s", packet, why.detail);
     }
 
@@ -416,7 +462,8 @@ check_mask_bytes(const char *packet)
             continue;
         }
         mask[ofs] = 0xff;
-        error = tcb_match_to_flower(&match, &flower, &chain, &why);
+        error = tcb_match_to_flower(&match, &test_able, flow.geneve, &flower,
+                                    &chain, &why);
         if (error) {
             assert_int_equal(error, EOPNOTSUPP);
             assert_int_equal(why.cause, TCB_CAUSE_MATCH);
@@ -449,7 +496,8 @@ check_refused(struct match match, const char *detail)
     struct tcb_refusal why;
     uint32_t chain;
 
-    assert_int_equal(tcb_match_to_flower(&match, &flower, &chain, &why),
+    assert_int_equal(tcb_match_to_flower(&match, &test_able, false, &flower,
+                                         &chain, &why),
                      EOPNOTSUPP);
     assert_int_equal(why.cause, TCB_CAUSE_MATCH);
     assert_string_equal(why.detail, detail);

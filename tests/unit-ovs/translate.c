@@ -17,6 +17,7 @@
 #include "tcnl/ack.h"
 #include "tcb-meter.h"
 #include "tcb-port.h"
+#include "tcnl/probe.h"
 
 #include <cmocka.h>
 
@@ -78,6 +79,67 @@ tcb_meter_from_police(const struct tcb_offload *offload OVS_UNUSED,
 
 /* Flows. */
 
+static void
+parse_actions(const char *text, struct ofpbuf *actions)
+{
+    struct simap no_names = SIMAP_INITIALIZER(&no_names);
+
+    if (odp_actions_from_string(text, &no_names, actions)) {
+        fail_msg("%s", text);
+    }
+}
+
+/* OVS has no parser for the actions of MPLS that it writes.  Reads one at
+ * 'text' and returns what is behind it, or NULL if it is another action. */
+static const char *
+parse_mpls_action(const char *text, struct ofpbuf *actions)
+{
+    struct ovs_action_push_mpls push;
+    uint32_t label, tc, ttl, bos, type;
+    int n = 0;
+
+    if (ovs_scan(text, "push_mpls(label=%"SCNi32",tc=%"SCNi32",ttl=%"SCNi32
+                 ",bos=%"SCNi32",eth_type=%"SCNi32")%n", &label, &tc, &ttl,
+                 &bos, &type, &n) && n) {
+        push.mpls_lse = htonl(label << 12 | tc << 9 | bos << 8 | ttl);
+        push.mpls_ethertype = htons(type);
+        nl_msg_put_unspec(actions, OVS_ACTION_ATTR_PUSH_MPLS, &push,
+                          sizeof push);
+    } else if (ovs_scan(text, "pop_mpls(eth_type=%"SCNi32")%n", &type, &n)
+               && n) {
+        nl_msg_put_be16(actions, OVS_ACTION_ATTR_POP_MPLS, htons(type));
+    } else {
+        return NULL;
+    }
+    return text + n + (text[n] == ',');
+}
+
+/* Gives what is between the actions of MPLS to the parser of OVS. */
+static void
+parse_all_actions(const char *text, struct ofpbuf *actions)
+{
+    while (*text) {
+        const char *next = parse_mpls_action(text, actions);
+        size_t len;
+        char *part;
+
+        if (next) {
+            text = next;
+            continue;
+        }
+        next = strstr(text, ",p");
+        while (next && strncmp(next, ",push_mpls", 10)
+               && strncmp(next, ",pop_mpls", 9)) {
+            next = strstr(next + 1, ",p");
+        }
+        len = next ? (size_t) (next - text) : strlen(text);
+        part = xmemdup0(text, len);
+        parse_actions(part, actions);
+        free(part);
+        text += len + (next != NULL);
+    }
+}
+
 void
 test_flow_parse(struct test_flow *flow, const char *match,
                 const char *actions)
@@ -85,6 +147,7 @@ test_flow_parse(struct test_flow *flow, const char *match,
     struct simap no_names = SIMAP_INITIALIZER(&no_names);
     char *error = NULL;
 
+    flow->geneve = strstr(match, "geneve(") != NULL;
     ofpbuf_init(&flow->key, 0);
     ofpbuf_init(&flow->mask, 0);
     ofpbuf_init(&flow->actions, 0);
@@ -93,9 +156,7 @@ test_flow_parse(struct test_flow *flow, const char *match,
         fail_msg("%s: %s", match, error);
     }
     free(error);
-    if (odp_actions_from_string(actions, &no_names, &flow->actions)) {
-        fail_msg("%s", actions);
-    }
+    parse_all_actions(actions, &flow->actions);
 }
 
 void
@@ -116,6 +177,10 @@ test_flow_match(const struct test_flow *flow, struct match *match)
     }
 }
 
+const struct tcnl_abilities test_able = {
+    .ct_states = 0x3f, .enc_flags = true, .vxlan_gbp = true
+};
+
 void
 test_translate(const struct test_flow *flow, struct test_result *result)
 {
@@ -124,10 +189,11 @@ test_translate(const struct test_flow *flow, struct test_result *result)
     memset(result, 0, sizeof *result);
     test_flow_match(flow, &match);
     copy = match;
-    result->error = tcb_match_to_flower(&copy, &result->flower,
+    result->error = tcb_match_to_flower(&copy, &test_able,
+                                        flow->geneve, &result->flower,
                                         &result->chain, &result->why);
     if (!result->error) {
-        result->error = tcb_actions_to_tc(NULL, flow->actions.data,
+        result->error = tcb_actions_to_tc(NULL, &test_able, flow->actions.data,
                                           flow->actions.size, &match,
                                           &result->flower, &result->actions,
                                           &result->uses, &result->why);

@@ -46,10 +46,18 @@ struct test_text {
 extern const struct test_text test_accepted[];
 extern const size_t test_n_accepted;
 
+/* Is it a flow of which we make another filter than OVS's own provider does?
+ * The reasons are in tcb-match.h and tcb-action.h. */
+bool test_is_deviation(const struct test_text *);
+
 /* The same, parsed. */
 struct test_flow {
     struct ofpbuf key, mask, actions;
+    bool geneve;                /* Comes from a Geneve tunnel. */
 };
+
+/* A kernel that can do everything. */
+extern const struct tcnl_abilities test_able;
 
 void test_flow_parse(struct test_flow *, const char *match,
                      const char *actions);

@@ -346,7 +346,8 @@ end(void)
 }
 
 static const struct tcnl_abilities all = {
-    true, true, true, true, true, true, true
+    .flower = true, .own_handles = true, .terse_dump = true, .ext_ack = true,
+    .multi_mask = true, .police_pkts = true, .no_percpu_stats = true,
 };
 static const struct tcnl_abilities none;
 
