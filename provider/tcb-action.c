@@ -282,8 +282,8 @@ translate_rewrite(struct tcb_translation *t, const struct nlattr *nla,
     if (error) {
         return error;
     }
+    tcb_rewrite_merge(t->copy ? &t->undo : &t->done, &rewrites);
     if (t->copy) {
-        tcb_rewrite_merge(&t->undo, &rewrites);
         t->undo_csum |= t->csum;
     }
     return t->last ? tcb_put_csum(t, tcb_verdict(t)) : 0;

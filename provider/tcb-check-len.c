@@ -17,7 +17,8 @@
  *
  * In OVS branches that more follows work on copies.  TC has no copies, so such
  * a branch may only output and set header fields, and the latter are set back
- * at its end, to the values that the flow matches. */
+ * at its end, to the values that they were set to before or that the flow
+ * matches. */
 
 #include <config.h>
 
@@ -75,7 +76,7 @@ put_undo(struct tcb_translation *t)
     if (!undo.present) {
         return 0;
     }
-    if (!tcb_rewrite_undo(t->match, &undo)) {
+    if (!tcb_rewrite_undo(t->match, &t->done, &undo)) {
         return tcb_refuse_action(t, "set in a branch of check_pkt_len");
     }
     t->csum |= t->undo_csum;
@@ -156,6 +157,7 @@ translate_branches(struct tcb_translation *t, const struct branches *b,
                    size_t m, bool last, bool tail)
 {
     bool released = t->released, released_first;
+    struct tcnl_rewrites done = t->done;
     bool one = !nl_attr_get_size(b->less_equal);
     uint32_t exits, conform_exits;
     size_t g;
@@ -173,6 +175,7 @@ translate_branches(struct tcb_translation *t, const struct branches *b,
     t->exits = t->conform_exits = 0;
     released_first = t->released;
     t->released = released;
+    t->done = done;
 
     g = t->tc->n;
     if (one) {

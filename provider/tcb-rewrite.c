@@ -222,22 +222,36 @@ tcb_rewrite_put_sets(const struct tcnl_rewrites *rewrites, struct ofpbuf *out)
     }
 }
 
-void
-tcb_rewrite_merge(struct tcnl_rewrites *all, const struct tcnl_rewrites *more)
+static void
+merge_field(struct tcnl_rewrites *all, struct tcnl_rewrites *more,
+            enum tcnl_rewrite rw)
 {
-    for (int rw = 0; rw < TCNL_N_REWRITES; rw++) {
-        struct tcnl_rewrites old = *all, new = *more;
-        uint8_t *to = tcnl_rewrite_field(&all->mask, rw);
-        const uint8_t *from = tcnl_rewrite_field(&new.mask, rw);
-        bool had = old.present & TCNL_RW_BIT(rw);
+    uint8_t *value = tcnl_rewrite_field(&all->value, rw);
+    uint8_t *mask = tcnl_rewrite_field(&all->mask, rw);
+    const uint8_t *new_value = tcnl_rewrite_field(&more->value, rw);
+    const uint8_t *new_mask = tcnl_rewrite_field(&more->mask, rw);
+    size_t size = tcnl_rewrite_size(rw);
 
-        if (!(new.present & TCNL_RW_BIT(rw))) {
-            continue;
-        }
-        for (size_t i = 0; i < tcnl_rewrite_size(rw); i++) {
-            to[i] = (had ? to[i] : 0) | from[i];
-        }
+    if (!(all->present & TCNL_RW_BIT(rw))) {
+        memset(value, 0, size);
+        memset(mask, 0, size);
         all->present |= TCNL_RW_BIT(rw);
+    }
+    for (size_t i = 0; i < size; i++) {
+        value[i] = (value[i] & ~new_mask[i]) | new_value[i];
+        mask[i] |= new_mask[i];
+    }
+}
+
+void
+tcb_rewrite_merge(struct tcnl_rewrites *all, const struct tcnl_rewrites *more_)
+{
+    struct tcnl_rewrites more = *more_;
+
+    for (int rw = 0; rw < TCNL_N_REWRITES; rw++) {
+        if (more.present & TCNL_RW_BIT(rw)) {
+            merge_field(all, &more, rw);
+        }
     }
 }
 
@@ -263,35 +277,41 @@ static const struct {
 };
 
 static bool
-undo_field(const struct match *match, size_t ofs, enum tcnl_rewrite rw,
-           struct tcnl_rewrites *undo)
+undo_field(const struct match *match, size_t ofs, struct tcnl_rewrites *done,
+           enum tcnl_rewrite rw, struct tcnl_rewrites *undo)
 {
     const uint8_t *key = (const uint8_t *) &match->flow + ofs;
     const uint8_t *mask = (const uint8_t *) &match->wc.masks + ofs;
-    uint8_t bits[16];
-    size_t size = tcnl_rewrite_size(rw);
+    const uint8_t *set = tcnl_rewrite_field(&done->value, rw);
+    const uint8_t *set_mask = tcnl_rewrite_field(&done->mask, rw);
+    bool is_set = done->present & TCNL_RW_BIT(rw);
+    uint8_t *value = tcnl_rewrite_field(&undo->value, rw);
+    const uint8_t *bits = tcnl_rewrite_field(&undo->mask, rw);
 
-    memcpy(bits, tcnl_rewrite_field(&undo->mask, rw), size);
-    for (size_t i = 0; i < size; i++) {
-        if (bits[i] & ~mask[i]) {
+    for (size_t i = 0; i < tcnl_rewrite_size(rw); i++) {
+        uint8_t from_set = is_set ? set_mask[i] : 0;
+
+        if (bits[i] & ~from_set & ~mask[i]) {
             return false;
         }
+        value[i] = ((is_set ? set[i] : 0) | (key[i] & ~from_set)) & bits[i];
     }
-    tcnl_rewrite_set(undo, rw, key, bits);
     return true;
 }
 
 bool
-tcb_rewrite_undo(const struct match *match, struct tcnl_rewrites *undo)
+tcb_rewrite_undo(const struct match *match, const struct tcnl_rewrites *done_,
+                 struct tcnl_rewrites *undo)
 {
+    struct tcnl_rewrites done = *done_;
     uint32_t left = undo->present;
 
     for (size_t i = 0; i < ARRAY_SIZE(flow_fields); i++) {
         uint32_t bit = TCNL_RW_BIT(flow_fields[i].rw);
 
         if (left & bit) {
-            if (!undo_field(match, flow_fields[i].ofs, flow_fields[i].rw,
-                            undo)) {
+            if (!undo_field(match, flow_fields[i].ofs, &done,
+                            flow_fields[i].rw, undo)) {
                 return false;
             }
             left &= ~bit;

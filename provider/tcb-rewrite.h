@@ -29,12 +29,15 @@ int tcb_rewrite_from_set(const struct nlattr *set, bool masked,
  * rewrites. */
 void tcb_rewrite_put_sets(const struct tcnl_rewrites *, struct ofpbuf *out);
 
-/* Adds the fields of 'more' to 'all', without their values. */
+/* Makes 'all' do what both do, one after the other. */
 void tcb_rewrite_merge(struct tcnl_rewrites *all,
                        const struct tcnl_rewrites *more);
 
-/* Gives the fields of 'undo' the values that the packet came with.  Returns
- * false if 'match' does not say all of them. */
-bool tcb_rewrite_undo(const struct match *match, struct tcnl_rewrites *undo);
+/* Gives the fields of 'undo' the values that the packet had: those that 'done'
+ * has set, or those that it came with.  Returns false if 'match' does not say
+ * all of the latter. */
+bool tcb_rewrite_undo(const struct match *match,
+                      const struct tcnl_rewrites *done,
+                      struct tcnl_rewrites *undo);
 
 #endif /* tcb-rewrite.h */

@@ -32,6 +32,7 @@ struct tcb_translation {
 
     /* Branches, see tcb-check-len.c. */
     bool copy;                  /* In OVS this works on a copy. */
+    struct tcnl_rewrites done;  /* Fields that have been set, not in copies. */
     struct tcnl_rewrites undo;  /* Fields that the copy has changed, */
     uint32_t undo_csum;         /* and the checksums over them. */
     uint32_t exits;             /* Bit N: TC action N is the end of a branch

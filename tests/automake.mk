@@ -35,6 +35,7 @@ script_tests = \
 # Tests of the provider, which need Open vSwitch.  Unlike the others each of
 # them needs lines of its own below.
 ovs_tests = \
+	%D%/unit-ovs/test-branches \
 	%D%/unit-ovs/test-flow-table \
 	%D%/unit-ovs/test-in-tree \
 	%D%/unit-ovs/test-operate \
@@ -105,6 +106,7 @@ wrap_of = $(shell $(SED) -n 's/.*WRAP(\([a-z_]*\)).*/-Wl,--wrap=\1/p' \
 # The sources include the config.h of Open vSwitch.
 %D%/unit-ovs/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
 ovs_test_objects = \
+	$(tests_unit_ovs_test_branches_OBJECTS) \
 	$(tests_unit_ovs_test_flow_table_OBJECTS) \
 	$(tests_unit_ovs_test_in_tree_OBJECTS) \
 	$(tests_unit_ovs_test_operate_OBJECTS) \
@@ -115,6 +117,13 @@ $(ovs_test_objects): | ovs-lib
 ovs/lib/libopenvswitch.la: ovs-lib
 	@:
 endif
+
+tests_unit_ovs_test_branches_SOURCES = %D%/unit-ovs/test-branches.c \
+	$(translate_sources)
+tests_unit_ovs_test_branches_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_branches_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_branches_LDADD = $(ovs_test_ldadd)
+tests_unit_ovs_test_branches_LDFLAGS = $(replacing)
 
 tests_unit_ovs_test_flow_table_SOURCES = %D%/unit-ovs/test-flow-table.c
 tests_unit_ovs_test_flow_table_CPPFLAGS = $(ovs_test_cppflags)

@@ -411,6 +411,14 @@ static const char *const packets[] = {
     IN "eth_type(0x86dd),ipv6(proto=1,frag=no)",
     IN "eth_type(0x86dd),ipv6(proto=58,frag=no),icmpv6()",
     IN "eth_type(0x86dd),ipv6(proto=58,frag=no),icmpv6(type=135),nd()",
+    IN "eth_type(0x88a8),vlan(vid=5,pcp=1/0),encap(eth_type(0x8100),"
+       "vlan(vid=6,pcp=1/0),encap(eth_type(0x0800),ipv4(frag=no)))",
+    "tunnel(tun_id=0x7,src=1.1.1.1,dst=2.2.2.2/255.0.0.0,ttl=64/0,tp_src=5/0,"
+        "tp_dst=4789,flags(-df+key))," IP4,
+    "tunnel(tun_id=0x7,ipv6_src=2001::1,ipv6_dst=2001::2,ttl=64/0,"
+        "tp_dst=6081,geneve({class=0x102,type=0x80,len=4,0xa/0xf}),"
+        "flags(-df+key))," IP4,
+    "ct_state(+trk),ct_zone(5/1)," IP4,
 };
 
 #define IS_IN(OFS, MEMBER)                                              \
@@ -421,7 +429,16 @@ static const char *const packets[] = {
 static bool
 is_free(size_t ofs, const struct flow *flow)
 {
-    return (IS_IN(ofs, tunnel)      /* The packet is not from a tunnel. */
+    bool tunnel = flow_tnl_dst_is_set(&flow->tunnel);
+
+    return ((IS_IN(ofs, tunnel) && !tunnel)
+            /* A key's presence goes with its value, lengths are exact. */
+            || IS_IN(ofs, tunnel.flags)
+            || IS_IN(ofs, tunnel.metadata.present)
+            || (IS_IN(ofs, tunnel.metadata.opts)
+                && ofs - offsetof(struct flow, tunnel.metadata.opts) == 3)
+            /* ct_state as a whole: see tcb-conntrack.c. */
+            || IS_IN(ofs, ct_state)
             || IS_IN(ofs, in_port)  /* The device. */
             || IS_IN(ofs, recirc_id) /* The chain. */
             || (IS_IN(ofs, packet_type) && !flow->packet_type)
