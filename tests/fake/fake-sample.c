@@ -217,7 +217,8 @@ make_value(enum tcnl_key key, unsigned int seed, uint8_t value[16])
     }
 }
 
-/* An odd mask, or all that the kernel takes. */
+/* An odd mask, or all that the kernel takes.  A ct_state cannot do without the
+ * bit for tracked. */
 static void
 make_mask(enum tcnl_key key, bool odd, uint8_t mask[16])
 {
@@ -235,7 +236,7 @@ make_mask(enum tcnl_key key, bool odd, uint8_t mask[16])
     if (is_flags(key)) {
         memcpy(mask, &flags, sizeof flags);
     } else if (special) {
-        store(special->mask & (odd ? 0xffff0ff2 : UINT32_MAX),
+        store(special->mask & (odd ? 0xffff0ffa : UINT32_MAX),
               tcnl_key_size(key), mask);
     }
 }
