@@ -17,10 +17,12 @@ n_failed=0
 # deleted is deleted once more by the revalidator.
 LOG_ALLOWED=('\|timeval.*\|WARN\|' 'ovs_rcu.*blocked [0-9]+ ms waiting'
     'Spent an unreasonably long' 'Dropped [0-9]+ log messages'
+    'cannot get R?STP status on nonexistent port'
     'failed to flow_del \(No such file or directory\)')
 log_start=0
 vswitchd_pid=
 agent_pid=
+paused=
 traffic_pids=()
 
 # A descriptor that never has data: "read -t" of it is a sleep without a fork.
@@ -47,6 +49,19 @@ not_ok() {
     printf 'not ok %d - %s\n' "$n_results" "$1"
     shift
     [ $# = 0 ] || diag "$*"
+}
+
+# todo TEXT COMMAND...: a check of what is known not to hold yet.
+todo() {
+    local text=$1 before=$n_failed line
+    shift
+    "$@" >"$scratch/todo"
+    n_failed=$before
+    read -r line <"$scratch/todo"
+    case $line in
+    not*) sed "1s/\$/ # TODO $text/" "$scratch/todo" ;;
+    *) cat "$scratch/todo" ;;
+    esac
 }
 
 skip() {
@@ -173,7 +188,8 @@ ping_start() {
 }
 
 ping_stop() {
-    [ "${#traffic_pids[@]}" = 0 ] || kill "${traffic_pids[@]}" 2>/dev/null || true
+    [ "${#traffic_pids[@]}" -gt 0 ] || return 0
+    kill "${traffic_pids[@]}" 2>/dev/null || true
     wait "${traffic_pids[@]}" 2>/dev/null || true
     traffic_pids=()
 }
@@ -346,7 +362,8 @@ cleanup() {
     ping_stop
     [ -z "$agent_pid" ] || kill "$agent_pid"
     if lab_alive ovs-vswitchd; then
-        ovs-appctl -T 10 revalidator/resume
+        # A second resume would block the daemon for ever.
+        [ -z "$paused" ] || ovs-appctl -T 10 revalidator/resume
         for name in $(ovs-vsctl list-br); do
             ovs-vsctl -t 10 del-br "$name"
         done

@@ -75,9 +75,6 @@ ovs-vsctl del-br br0
 check "nothing of ours is left after del-br" \
     within 5 equals "0 qdiscs, 0 filters, 0 police" ours
 check "what is foreign stands" foreign_stands
-is "tc-batch/show has no flow and no meter" \
-    "$(tcb show .flows) $(tcb show .meters.in_tc)" "0 0"
-
 check "all of it again" setup
 vswitchd_exit --cleanup
 rm -f "$OVS_RUN/ovs-vswitchd.pid"

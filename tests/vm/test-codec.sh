@@ -98,7 +98,7 @@ layer2() {
     OTHERS=udp flow "from the internal to an ordinary port" 0 "2:udp,csum=ok" \
         "$V4 udp" <<<"in_port=LOCAL actions=v2"
     flow "flood, to each port once" 1 "0:udp 2:udp 3:udp" "$V4 udp" \
-        <<<"in_port=v1 actions=flood,LOCAL"
+        <<<"in_port=v1 actions=flood"
     flow "drop" 1 "" "$V4 udp" <<<"in_port=v1 actions=drop"
     flow "set Ethernet addresses" 1 "2:eth_src=02:00:00:00:00:77,eth_dst=02:00:00:00:00:88" "$V4 udp" \
         <<<"in_port=v1 actions=mod_dl_src:02:00:00:00:00:77,mod_dl_dst:02:00:00:00:00:88,v2"

@@ -7,12 +7,13 @@
 . "${0%/*}/lib.sh"
 
 U=ufid:00000000-0000-0000-0000-0000000000
+SRC='src=02:00:00:00:00:01,'
 FRAME='eth_src=02:00:00:00:00:01 eth_dst=02:00:00:00:00:02 ip_src=10.0.0.1 ip_dst=10.0.0.2'
 
-# match [MORE] [PORT]: a flow's key, for IPv4 frames from v1.
+# match [ETH] [RECIRC-ID] [FRAGMENT]: the key of UDP frames from v1 to h2.
 match() {
-    printf 'recirc_id(%s),in_port(v1),eth(dst=02:00:00:00:00:02),eth_type(0x0800),ipv4(%sfrag=no)' \
-        "${2:-0}" "${1-}"
+    printf 'recirc_id(%s),in_port(v1),eth(%sdst=02:00:00:00:00:02),eth_type(0x0800),ipv4(proto=17,frag=%s),udp(dst=2000)' \
+        "${2:-0}" "${1-}" "${3:-no}"
 }
 
 dp() {
@@ -47,6 +48,7 @@ refused_by() {
     grep -q "^$1" <<<"$(refused)"
 }
 
+LOG_ALLOWED+=('failed to flow_get \(No such file' 'failed to put.*\(File exists\)')
 host 1
 host 2
 host 3
@@ -57,6 +59,7 @@ agent open 2 h2 e2
 agent open 3 h3 e3
 flows_set br0 <<<"actions=drop"
 ovs-appctl revalidator/pause
+paused=yes
 ovs-appctl dpctl/del-flows
 f=${U}01 k=$(match)
 p2=$(tcb show .ports.v2.port_no) p3=$(tcb show .ports.v3.port_no)
@@ -93,11 +96,11 @@ check "delete of a flow that is gone fails" eval "! dp del-flow '$f,$k'"
 # Another mask under the same ufid.
 try dp add-flow "$f,$k" "$p2"
 try frames 2
-check "modify with another mask" dp mod-flow "$f,$(match 'proto=17,')" "$p2"
+check "modify with another mask" dp mod-flow "$f,$(match "$SRC")" "$p2"
 is "another mask: one filter, in TC" "$(where "$f") $(our_filters v1)" "dp:tc 1"
 check "another mask: frames pass" frames 1
 check "another mask: the counter did not fall" [ "$(packets "$f")" -ge 1 ]
-try dp del-flow "$f,$(match 'proto=17,')"
+try dp del-flow "$f,$(match "$SRC")"
 
 # A second flow with the same masked key.
 try dp add-flow "${U}02,$k" "$p2"
@@ -115,17 +118,17 @@ while IFS='|' read -r name why key acts; do
 done <<REFUSED
 a match on skb_mark|match |skb_mark(0x1/0xff),$k|$p2
 an output with a cut|action trunc|$k|trunc(64),$p2
-an action of userspace|action userspace|$k|userspace(pid=0)
-a rewrite in fragments|action set of headers of fragments|$(match 'proto=17,' | sed 's/frag=no/frag=first/')|set(udp(src=11,dst=22)),$p2
+sampling|action sample|$k|sample(sample=50.0%,actions($p2))
+a rewrite in fragments|action set of headers of fragments|$(match '' 0 first)|set(udp(src=11,dst=22)),$p2
 REFUSED
 
 # Recirculation.
-child=$(match '' 0x77)
+child=$(match '' 119)
 try dp add-flow "${U}05,$child" "$p2"
 is "a flow whose parent is not in TC is refused" "$(where "${U}05")" "dp:ovs"
 check "tc-batch/why names the parent" refused_by 'parent '
 try dp del-flow "${U}05,$child"
-check "put of the parent" dp add-flow "${U}06,$k" "set(ipv4(ttl=5)),recirc(0x77)"
+check "put of the parent" dp add-flow "${U}06,$k" "set(ipv4(ttl=5)),recirc(119)"
 is "the parent is in TC" "$(where "${U}06")" "dp:tc"
 check "put of the child" dp add-flow "${U}05,$child" "$p2"
 is "the child is in TC now" "$(where "${U}05")" "dp:tc"
@@ -140,6 +143,8 @@ try dp add-flow "${U}05,$child" "$p2"
 is "after the parent the child is refused again" "$(where "${U}05")" "dp:ovs"
 try dp del-flow "${U}05,$child"
 
-is "in the end nothing is left" "$(show_flows) $(our_filters v1) $(dp_flows all)" "0 0 0"
+is "in the end nothing is left" \
+    "$(tcb show .ports.v1.flows) $(our_filters v1) $(dp_flows all 'in_port\(v1\)')" "0 0 0"
 ovs-appctl revalidator/resume
+paused=
 finish
