@@ -10,7 +10,7 @@ N=10000
 
 # pg FILE LINE...: tells pktgen in h1.
 pg() {
-    local file=/proc/net/pktgen/$1 line
+    local file=/proc/net/pktgen/$1
     shift
     # shellcheck disable=SC2016
     in_host 1 bash -c 'f=$1; shift; for l; do echo "$l" >"$f" || exit 1; done' \
@@ -33,12 +33,12 @@ pktgen_init() {
 
 # sums: flows, distinct ufids and packets in the datapath's dump.
 sums() {
-    ovs-appctl dpctl/dump-flows -m type=tc | gawk '
+    ovs-appctl dpctl/dump-flows -m type=tc | awk '
         /^ufid:/ && /in_port\(v1\)/ && /eth_type\(0x0800\)/ {
             n++
             distinct += !seen[$1]++
-            match($0, /packets:([0-9]+)/, m)
-            packets += m[1]
+            split($0, part, "packets:")
+            packets += part[2] + 0
         }
         END { print n + 0, distinct + 0, packets + 0 }'
 }
