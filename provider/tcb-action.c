@@ -118,7 +118,7 @@ translate_output(struct tcb_translation *t, const struct nlattr *nla)
     const struct tcb_port *port = tcb_port_find(t->offload, port_no);
     struct tcnl_action *a;
 
-    if (!port || tcb_port_state(port) != TCB_PORT_READY) {
+    if (!port || tcb_port_wait(port) != TCB_PORT_READY) {
         tcb_refuse(t->why, TCB_CAUSE_OUT_PORT, "%"PRIu32, port_no);
         return EOPNOTSUPP;
     }

@@ -118,7 +118,7 @@ tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
     if (!plan->port) {
         return TCB_PLAN_NOT_OURS;
     }
-    if (tcb_port_state(plan->port) != TCB_PORT_READY) {
+    if (tcb_port_wait(plan->port) != TCB_PORT_READY) {
         tcb_refuse(&plan->why, TCB_CAUSE_PORT, "%s",
                    plan->port->error.text[0]
                    ? plan->port->error.text : "offload is not enabled");

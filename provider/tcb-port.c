@@ -4,6 +4,7 @@
 #include "tcb-port.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "netdev.h"
 #include "openvswitch/vlog.h"
@@ -43,6 +44,23 @@ tcb_port_state(const struct tcb_port *port)
 
     atomic_read_explicit(&CONST_CAST(struct tcb_port *, port)->state, &state,
                          memory_order_acquire);
+    return state;
+}
+
+/* Longest wait for a port that is starting, microseconds, and the step. */
+#define START_WAIT_US 2000000
+#define START_STEP_US 500
+
+enum tcb_port_state
+tcb_port_wait(const struct tcb_port *port)
+{
+    enum tcb_port_state state = tcb_port_state(port);
+
+    for (int us = 0; state == TCB_PORT_STARTING && us < START_WAIT_US;
+         us += START_STEP_US) {
+        usleep(START_STEP_US);
+        state = tcb_port_state(port);
+    }
     return state;
 }
 
@@ -187,20 +205,23 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
              odp_port_t port_no)
 {
     struct tcb_port *port = xzalloc(sizeof *port);
+    bool enabled = tcb_offload_enabled(offload);
 
-    if (!dpif_offload_port_mgr_add(&offload->up, &port->up, netdev, port_no,
-                                   true)) {
-        free(port);
-        return EEXIST;
-    }
+    /* Handlers find the port as soon as the manager has it. */
     port->internal = !strcmp(netdev_get_type(netdev), "internal");
     port->parent = port->internal ? TCNL_PARENT_EGRESS : TCNL_PARENT_INGRESS;
-    atomic_init(&port->state, TCB_PORT_OFF);
+    atomic_init(&port->state, enabled ? TCB_PORT_STARTING : TCB_PORT_OFF);
     atomic_count_init(&port->n_flows, 0);
     atomic_count_init(&port->full_rounds, 0);
     tcb_why_init(&port->why);
 
-    if (tcb_offload_enabled(offload)) {
+    if (!dpif_offload_port_mgr_add(&offload->up, &port->up, netdev, port_no,
+                                   true)) {
+        tcb_why_destroy(&port->why);
+        free(port);
+        return EEXIST;
+    }
+    if (enabled) {
         tcb_port_enable(offload, port);
     }
     return 0;

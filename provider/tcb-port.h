@@ -19,6 +19,7 @@ struct tcb_offload;
 
 enum tcb_port_state {
     TCB_PORT_OFF,               /* Offload is not enabled (yet). */
+    TCB_PORT_STARTING,          /* The main thread readies the qdisc. */
     TCB_PORT_READY,             /* Flows can be installed. */
     TCB_PORT_FAILED,            /* No usable qdisc; 'error' says why. */
 };
@@ -49,5 +50,10 @@ int tcb_port_del(struct tcb_offload *, odp_port_t);
 void tcb_port_enable(struct tcb_offload *, struct tcb_port *);
 
 enum tcb_port_state tcb_port_state(const struct tcb_port *);
+
+/* The same, but waits for a port that is starting, which takes milliseconds:
+ * a flow that was refused meanwhile would stay in the kernel datapath for as
+ * long as it is used.  Does not quiesce. */
+enum tcb_port_state tcb_port_wait(const struct tcb_port *);
 
 #endif /* tcb-port.h */

@@ -52,6 +52,8 @@ tcb_port_state_name(const struct tcb_port *port)
     switch (tcb_port_state(port)) {
     case TCB_PORT_OFF:
         return "off";
+    case TCB_PORT_STARTING:
+        return "starting";
     case TCB_PORT_READY:
         return "ready";
     case TCB_PORT_FAILED:

@@ -55,7 +55,7 @@ tcb_port_find_by_ifindex(const struct tcb_offload *offload OVS_UNUSED,
 }
 
 enum tcb_port_state
-tcb_port_state(const struct tcb_port *port)
+tcb_port_wait(const struct tcb_port *port)
 {
     return (port == &ports[TEST_UNREADY_PORT]
             ? TCB_PORT_OFF : TCB_PORT_READY);
