@@ -144,8 +144,8 @@ tcb_set_config(struct dpif_offload *offload_, const struct smap *other_config)
     }
     offload->configured = true;
     set_policy(offload, smap_get_def(other_config, "tc-policy", "none"));
-    tcb_meters_enable(offload);
     atomic_store_explicit(&offload->enabled, true, memory_order_release);
+    tcb_meters_enable(offload);
 
     DPIF_OFFLOAD_PORT_FOR_EACH (up, offload_) {
         tcb_port_enable(offload, CONTAINER_OF(up, struct tcb_port, up));

@@ -22,6 +22,11 @@ VLOG_DEFINE_THIS_MODULE(tcb_dump);
 /* Messages parsed at a time. */
 #define MAX_ENTRIES 256
 
+/* Msec, the "used" of a flow whose filter is gone: OVS deletes the flow at
+ * once as idle, instead of after four rounds without it, and its next packet
+ * brings it back. */
+#define LONG_AGO 1
+
 /* How many rounds a port is asked for full dumps before a terse one is tried
  * again: half a minute. */
 #define FULL_ROUNDS 60
@@ -415,7 +420,10 @@ fill_from_table(struct tcb_dump_thread *thread)
         flow = tcb_flow_at(flows, thread->slot);
         if (!was_seen(thread->dump, thread->slot++)
             && tcb_flow_report(flows, flow, &entry->report)
-            && !entry->report.gone) {
+            && (thread->dump->terse || !entry->report.gone)) {
+            if (entry->report.gone) {
+                entry->report.used = LONG_AGO;
+            }
             entry->nlh = NULL;
             thread->n_entries++;
             atomic_count_inc(&thread->dump->n_table);

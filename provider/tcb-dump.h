@@ -13,8 +13,8 @@
  * end: OVS deletes a flow that it misses four times.
  *
  * A flow is taken to be gone only if two dumps in a row, complete and with no
- * prio coming or going meanwhile, did not have it.  It is then not reported
- * any more, and OVS cleans it up.
+ * prio coming or going meanwhile, did not have it.  It is then reported as
+ * unused for long, so that OVS deletes it.
  *
  * Terse rounds are the revalidators'; full ones, with key, mask and actions,
  * those of "dpctl/dump-flows". */

@@ -141,6 +141,9 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
 
     if (slot.state == TCNL_FAILED && slot.error.error == EEXIST) {
         task->flow = tcb_avoid_foreign(run, task->flow, &slot);
+    } else if (slot.state == TCNL_FAILED && slot.error.error == EINVAL
+               && tcb_port_revive_qdisc(task->port, run->worker)) {
+        tcb_add_again(run, task->flow, &slot);
     }
     if (slot.state == TCNL_FAILED || slot.state == TCNL_NOT_SENT) {
         finish_add_failed(run, task, &slot);

@@ -494,6 +494,15 @@ meter_forget(struct tcb_meters *meters, struct meter *meter)
     }
 }
 
+/* OVS tells every provider of each meter.  One that has no ports needs no
+ * police actions. */
+static bool
+offloads_something(const struct tcb_offload *offload)
+{
+    return tcb_offload_enabled(offload)
+           && dpif_offload_port_mgr_port_count(&offload->up);
+}
+
 int
 tcb_meter_set(const struct dpif_offload *offload_, ofproto_meter_id id,
               struct ofputil_meter_config *config)
@@ -528,7 +537,7 @@ tcb_meter_set(const struct dpif_offload *offload_, ofproto_meter_id id,
         result = EOPNOTSUPP;
     } else {
         meter->police = police;
-        if (tcb_offload_enabled(offload)) {
+        if (offloads_something(offload)) {
             result = meter_install(meters, meter);
         }
     }
@@ -640,6 +649,9 @@ tcb_meters_enable(struct tcb_offload *offload)
     struct tcb_meters *meters = offload->meters;
     struct meter *meter;
 
+    if (!offloads_something(offload)) {
+        return;
+    }
     ovs_mutex_lock(&meters->io_mutex);
     meters->cls_flags = offload->cls_flags;
     adopt_leftovers(meters);

@@ -28,8 +28,9 @@ void tcb_meter_unref(const struct tcb_offload *, uint32_t police_index);
 struct tcb_meters *tcb_meters_create(void);
 /* Deletes every police action of ours. */
 void tcb_meters_destroy(struct tcb_meters *);
-/* Offload was switched on: removes left-overs of an earlier run, creates the
- * police actions of meters that are known already. */
+/* Offload was switched on, or a port came: removes left-overs of an earlier
+ * run, creates the police actions of meters that are known already.  Main
+ * thread. */
 void tcb_meters_enable(struct tcb_offload *);
 
 /* Deletes police actions that were still bound when OVS deleted their meters.

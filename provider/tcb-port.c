@@ -10,6 +10,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "tcb-leftover.h"
+#include "tcb-meter.h"
 #include "tcb-offload.h"
 #include "tcb-operate.h"
 #include "tcnl/qdisc.h"
@@ -118,6 +119,25 @@ ready_qdisc(struct tcb_port *port, struct tcb_worker *w,
     }
 }
 
+bool
+tcb_port_revive_qdisc(struct tcb_port *port, struct tcb_worker *w)
+{
+    struct tcnl_error error;
+    struct tcnl_qdisc qdisc;
+
+    if (tcb_port_state(port) != TCB_PORT_READY
+        || tcnl_qdisc_get(w->transport, port->up.ifindex, &qdisc, &error)
+        || qdisc.kind != TCNL_QDISC_NONE) {
+        return false;
+    }
+    if (ready_qdisc(port, w, &error)) {
+        return false;
+    }
+    VLOG_INFO("%s: the qdisc was gone, added it again",
+              netdev_get_name(port->up.netdev));
+    return true;
+}
+
 static void
 probe_once(struct tcb_offload *offload, const struct tcb_port *port,
            struct tcb_worker *w)
@@ -222,6 +242,7 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
         return EEXIST;
     }
     if (enabled) {
+        tcb_meters_enable(offload);
         tcb_port_enable(offload, port);
     }
     return 0;

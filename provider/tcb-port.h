@@ -49,6 +49,11 @@ int tcb_port_del(struct tcb_offload *, odp_port_t);
 /* Readies the qdisc of 'port', removes filters of earlier runs. */
 void tcb_port_enable(struct tcb_offload *, struct tcb_port *);
 
+/* Somebody may have removed the qdisc of a ready port: if so, adds it again
+ * and returns true.  Any thread. */
+struct tcb_worker;
+bool tcb_port_revive_qdisc(struct tcb_port *, struct tcb_worker *);
+
 enum tcb_port_state tcb_port_state(const struct tcb_port *);
 
 /* The same, but waits for a port that is starting, which takes milliseconds:

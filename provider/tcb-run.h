@@ -48,6 +48,10 @@ void tcb_settle(struct tcb_run *);
 struct tcb_flow *tcb_avoid_foreign(struct tcb_run *, struct tcb_flow *,
                                    struct tcnl_slot *slot);
 
+/* Sends an add that failed again; '*slot' is what became of it. */
+void tcb_add_again(struct tcb_run *, const struct tcb_flow *,
+                   struct tcnl_slot *slot);
+
 /* Is a failed delete as good as a done one, as filter, qdisc or device is
  * gone? */
 bool tcb_delete_found_nothing(const struct tcb_run *, const struct tcb_flow *,

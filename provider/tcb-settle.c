@@ -230,6 +230,13 @@ resend(struct tcb_run *run, const struct tcb_flow *flow, uint16_t flags,
     slot->error.error = error;
 }
 
+void
+tcb_add_again(struct tcb_run *run, const struct tcb_flow *flow,
+              struct tcnl_slot *slot)
+{
+    resend(run, flow, NLM_F_CREATE | NLM_F_EXCL, slot);
+}
+
 struct tcb_flow *
 tcb_avoid_foreign(struct tcb_run *run, struct tcb_flow *flow,
                   struct tcnl_slot *slot)
