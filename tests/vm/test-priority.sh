@@ -69,8 +69,7 @@ is "hw-offload-priority=tc gives the in-tree provider the ports" \
 check "traffic passes through it" pings 1 10.0.0.2
 check "its flows are in TC too" within 5 both_ways_in_tc
 is "tc-batch has none of them" "$(show_flows)" 0
-todo "tc-batch makes one without having a port" \
-    is "a meter has one police action, and it is the in-tree provider's" \
+is "a meter has one police action, and it is the in-tree provider's" \
     "$(police_count intree) $(police_count)" "1 1"
 ovs-vsctl del-br br0
 
