@@ -307,7 +307,7 @@ check_vm() {
 }
 
 check_vm_boot() {
-    local limit=${LAB_TIMEOUT:-$((60 + $# * (${LAB_TEST_TIMEOUT:-300} + 60)))}
+    local limit=${LAB_TIMEOUT:-$((60 + $# * (${LAB_TEST_TIMEOUT:-600} + 60)))}
     local script name pass fail skip
     run_dir check
     write_job tests "$@"

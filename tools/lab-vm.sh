@@ -32,7 +32,7 @@ write_job() {
         printf 'LAB_TTY=%q\nLAB_ROWS=%q\nLAB_COLS=%q\nLAB_TERM=%q\n' \
             "$LAB_TTY" "$rows" "$cols" "${TERM:-dumb}"
         printf 'LAB_STDIN=%q\n' "$LAB_STDIN"
-        printf 'export LAB_TEST_TIMEOUT=%q\n' "${LAB_TEST_TIMEOUT:-300}"
+        printf 'export LAB_TEST_TIMEOUT=%q\n' "${LAB_TEST_TIMEOUT:-600}"
         printf 'export LAB_ACCEL=%q LAB_KERNEL=%q LAB_OVS=%q LAB_CPUS=%q\n' \
             "$VM_ACCEL" "${KERNEL_RELEASE:-$(uname -r)}" "$OVS_VERSION" \
             "${VM_CPUS:-$(nproc)}"

@@ -10,7 +10,7 @@ set -euo pipefail
 here=${0%/*}
 . "$here/env.sh"
 
-limit=${LAB_TEST_TIMEOUT:-300}
+limit=${LAB_TEST_TIMEOUT:-600}
 
 # sweep: what a script left behind must not trip the next one.
 sweep() {

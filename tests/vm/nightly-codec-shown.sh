@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The flows of test-codec.sh are shown by dpctl with the actions that they have
-# in the kernel datapath and with the in-tree provider.
+# in the kernel datapath and with the in-tree provider.  It restarts the daemon
+# for each and takes minutes, so "lab check" leaves it out; run it with
+# "./lab shell -- tests/vm/nightly-codec-shown.sh".
 # shellcheck source=tests/vm/lib.sh
 . "${0%/*}/lib.sh"
 # shellcheck source=tests/vm/codec-cases.sh
