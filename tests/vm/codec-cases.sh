@@ -37,7 +37,7 @@ note_actions() {
 # sees NAME WANT COUNT: COUNT frames with the words WANT, joined by commas.
 sees() {
     local words=${2//,/ }
-    [ "$3" = 0 ] || agent recv "$1" 5 "$3" "$words" || {
+    [ "$3" = 0 ] || agent recv "$1" 20 "$3" "$words" || {
         trouble+="$1: $REPLY"$'\n'
         return
     }

@@ -37,7 +37,7 @@ actions() {
 # frames COUNT [WORDS]: sent from h1, and all arrived in h2.
 frames() {
     agent clear
-    agent send 1 "$1" "$FRAME ${2:-udp}" && agent recv 2 5 "$1" eth_src=02:00:00:00:00:01
+    agent send 1 "$1" "$FRAME ${2:-udp}" && agent recv 2 20 "$1" eth_src=02:00:00:00:00:01
 }
 
 refused() {
@@ -77,7 +77,7 @@ check "modify of the actions" dp mod-flow "$f,$k" "set(ipv4(ttl=9)),$p2"
 is "modify: in TC only, one filter" "$(where "$f") $(our_filters v1)" "dp:tc 1"
 is "modify keeps the counter" "$(packets "$f")" 3
 check "modify: frames get the new actions" frames 2
-check "modify: with the new TTL" agent recv 2 1 1 ttl=9 csum=ok
+check "modify: with the new TTL" agent recv 2 5 1 ttl=9 csum=ok
 is "the counter goes on from the old one" "$(packets "$f")" 5
 
 check "modify to what TC cannot do" dp mod-flow "$f,$k" "trunc(100),$p2"
