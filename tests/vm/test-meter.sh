@@ -56,6 +56,10 @@ check "with the packet rate" grep -q 'pkts_rate 1 ' <<<"$(police_text)"
 rules meter:1,
 frames 1
 check "a flow with it is offloaded" within 5 metered
+# Linux 6.12 fills the byte bucket of a new police, not its packet bucket
+# (tcf_police_init() leaves tcfp_pkttoks at 0): the burst is there when time
+# has filled it.
+sleep 7
 frames 40
 check "some frames pass" agent recv 2 20 5 udp
 dropped() { [ "$(stat packet_count)" -ge 15 ]; }
