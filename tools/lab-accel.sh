@@ -14,7 +14,6 @@ vm_args() {
     # Without erms and fsrm: with them guests clear and copy memory with "rep"
     # instructions, which TCG emulates word by word, and every figure lies.
     local image=$KERNEL_DIR/vmlinux
-    [ -e "$image" ] || image=$KERNEL_DIR/bzImage
     VM_ARGS=(
         -nodefaults -no-user-config -display none -monitor none -no-reboot
         -cpu "max,-erms,-fsrm" -smp "$cpus" -m "${LAB_MEMORY:-3072}M"

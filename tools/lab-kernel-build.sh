@@ -51,12 +51,13 @@ done <"$build/fragment"
     fail "options that did not survive the configuration: ${missing[*]}"
 
 export KBUILD_BUILD_USER=lab KBUILD_BUILD_HOST=lab
-make -j"$(nproc)" bzImage modules
+# QEMU boots vmlinux as it is (PVH), which saves packing it here and unpacking
+# it under emulation.
+make -j"$(nproc)" vmlinux modules
 make modules_install INSTALL_MOD_PATH="$build/out/modules" INSTALL_MOD_STRIP=1
 release=$(make -s kernelrelease)
 # These point into the source tree, which goes away.
 rm -f "$build/out/modules/lib/modules/$release"/{build,source}
-# QEMU can boot vmlinux as it is, which saves unpacking it under emulation.
-cp arch/x86/boot/bzImage vmlinux System.map "$build/out/"
+cp vmlinux System.map "$build/out/"
 cp .config "$build/out/config"
 printf '%s\n' "$release" >"$build/out/complete"

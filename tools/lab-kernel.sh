@@ -4,7 +4,7 @@
 # The guest's kernel: the distribution's source, our patches, tinyconfig and
 # our fragment.  What was built is kept under a key made of exactly these.
 
-# kernel_prepare: sets KERNEL_DIR (bzImage, config, System.map, modules/) and
+# kernel_prepare: sets KERNEL_DIR (vmlinux, config, System.map, modules/) and
 # KERNEL_RELEASE; builds the kernel first unless it is in the cache.
 kernel_prepare() {
     local key fd patches=()
