@@ -31,6 +31,7 @@ struct probe {
     struct tcnl_actions actions;
     uint32_t strange[MAX_ADDS]; /* Handles that the kernel chose instead. */
     unsigned int n_strange;
+    bool came_back;             /* A filter, with all its keys. */
 };
 
 /* ## One request of each kind. */
@@ -277,6 +278,103 @@ probe_police(struct probe *p)
     delete(p, build_police_del);
 }
 
+/* ## Keys.
+ *
+ * A kernel leaves out without a word what it does not know (fl_set_parms() in
+ * net/sched/cls_flower.c parses leniently), so what counts is, again, what
+ * comes back. */
+
+static void
+keys_cb(void *probe_, unsigned int slot, const struct nlmsghdr *nlh)
+{
+    struct probe *p = probe_;
+    struct tcnl_filter_info info;
+    struct tcnl_flower flower;
+
+    (void) slot;
+    p->came_back = !tcnl_filter_parse(nlh, &info)
+                   && !tcnl_filter_parse_flower(&info, &flower)
+                   && tcnl_flower_equal(&flower, &p->flower);
+}
+
+/* Can a filter be had that matches what p->flower does?  Returns 0, ENODATA
+ * if not all of it came back, or the kernel's error. */
+static int
+probe_keys(struct probe *p)
+{
+    int error = tcnl_transact(p->transport, build_add, p, echo_cb, p, NULL);
+
+    p->came_back = false;
+    if (!error) {
+        tcnl_transact(p->transport, build_get, p, keys_cb, p, NULL);
+    }
+    delete_filters(p);
+    return error ? error : p->came_back ? 0 : ENODATA;
+}
+
+static int
+probe_ct_state(struct probe *p, uint16_t state)
+{
+    make_filter(p, 0);
+    tcnl_flower_set(&p->flower, TCNL_KEY_CT_STATE, &state, &state);
+    return probe_keys(p);
+}
+
+/* Kernels before 5.12 take any bit, and know the first four states only. */
+static void
+probe_ct(struct probe *p)
+{
+    const uint16_t trk = TCA_FLOWER_KEY_CT_FLAGS_TRACKED, unknown = 0x8000;
+    const uint16_t later = TCA_FLOWER_KEY_CT_FLAGS_INVALID
+                           | TCA_FLOWER_KEY_CT_FLAGS_REPLY;
+    static const uint16_t others[] = {
+        TCA_FLOWER_KEY_CT_FLAGS_NEW, TCA_FLOWER_KEY_CT_FLAGS_ESTABLISHED,
+        TCA_FLOWER_KEY_CT_FLAGS_RELATED, TCA_FLOWER_KEY_CT_FLAGS_INVALID,
+        TCA_FLOWER_KEY_CT_FLAGS_REPLY,
+    };
+    uint16_t states = trk;
+
+    if (probe_ct_state(p, trk)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!probe_ct_state(p, trk | others[i])) {
+            states |= others[i];
+        }
+    }
+    if (probe_ct_state(p, trk | unknown) != EINVAL) {
+        states &= ~later;
+    }
+    p->able->ct_states = states;
+}
+
+static void
+make_tunnel_filter(struct probe *p)
+{
+    uint32_t address = htonl(0xc0000201);       /* 192.0.2.1 */
+    uint32_t id = htonl(1);
+
+    make_filter(p, 0);
+    tcnl_flower_set(&p->flower, TCNL_KEY_ENC_IPV4_DST, &address, NULL);
+    tcnl_flower_set(&p->flower, TCNL_KEY_ENC_KEY_ID, &id, NULL);
+}
+
+static void
+probe_tunnels(struct probe *p)
+{
+    uint32_t flags = htonl(TCNL_ENC_FLAGS_OAM | TCNL_ENC_FLAGS_CSUM
+                           | TCNL_ENC_FLAGS_DONT_FRAGMENT);
+    uint32_t gbp = TCNL_GBP_MASK;
+
+    make_tunnel_filter(p);
+    tcnl_flower_set(&p->flower, TCNL_KEY_ENC_FLAGS, &flags, NULL);
+    p->able->enc_flags = !probe_keys(p);
+
+    make_tunnel_filter(p);
+    tcnl_flower_set(&p->flower, TCNL_KEY_ENC_GBP, &gbp, &gbp);
+    p->able->vxlan_gbp = !probe_keys(p);
+}
+
 int
 tcnl_probe(struct tcnl_transport *transport, int ifindex, uint32_t parent,
            struct tcnl_abilities *able, struct tcnl_error *error)
@@ -304,6 +402,10 @@ tcnl_probe(struct tcnl_transport *transport, int ifindex, uint32_t parent,
         probe_police(&p);
     }
     delete_filters(&p);
+    if (!result) {
+        probe_ct(&p);
+        probe_tunnels(&p);
+    }
     if (result) {
         memset(able, 0, sizeof *able);
     }

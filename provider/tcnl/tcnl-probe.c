@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include "dump.h"
@@ -228,6 +229,34 @@ print_ability(const struct result *r, const char *name, const char *text,
     }
 }
 
+/* States of connections that filters can match. */
+static void
+print_ct_states(const struct result *r)
+{
+    static const struct {
+        uint16_t bit;
+        const char *name;
+    } states[] = {
+        { TCA_FLOWER_KEY_CT_FLAGS_TRACKED, "trk" },
+        { TCA_FLOWER_KEY_CT_FLAGS_NEW, "new" },
+        { TCA_FLOWER_KEY_CT_FLAGS_ESTABLISHED, "est" },
+        { TCA_FLOWER_KEY_CT_FLAGS_RELATED, "rel" },
+        { TCA_FLOWER_KEY_CT_FLAGS_INVALID, "inv" },
+        { TCA_FLOWER_KEY_CT_FLAGS_REPLY, "rpl" },
+    };
+    bool json = r->options->json;
+    const char *separator = "";
+
+    printf(json ? "\"ct_states\": [" : "%-18s ", "ct_states");
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        if (r->able.ct_states & states[i].bit) {
+            printf(json ? "%s\"%s\"" : "%s%s", separator, states[i].name);
+            separator = json ? ", " : " ";
+        }
+    }
+    fputs(json ? "], " : *separator ? "\n" : "no\n", stdout);
+}
+
 /* A name that is in JSON may contain all but '/' and white space. */
 static void
 print_json_string(const char *s)
@@ -284,6 +313,9 @@ print(const struct result *r)
                   a->police_pkts);
     print_ability(r, "no_percpu_stats", "cheap counters of actions",
                   a->no_percpu_stats);
+    print_ability(r, "vxlan_gbp", "group policies of VXLAN", a->vxlan_gbp);
+    print_ability(r, "enc_flags", "flags of tunnel headers", a->enc_flags);
+    print_ct_states(r);
     print_qdisc(r);
 }
 

@@ -25,6 +25,8 @@
 #define PRIO 65535
 #define PROTO 0x88b5
 #define POLICE 0x2fffffffu
+#define OLD_CT_STATES 0x0f
+#define ALL_CT_STATES 0x3f
 
 /* ## The kernel.
  *
@@ -43,6 +45,8 @@ struct filter {
 struct model {
     /* What it can do. */
     bool no_flower, own_choice, no_text, one_mask, no_pkts, no_flags;
+    bool no_enc_flags, no_gbp, any_ct_state;
+    uint16_t ct_states;
     enum terse terse;
 
     struct filter filters[MAX_FILTERS];
@@ -116,6 +120,32 @@ put_filter(const struct filter *f)
                                          &f->actions, 0), 0);
 }
 
+/* Of keys that it does not know it leaves out one, and refuses others. */
+static bool
+takes_keys(struct filter *f, struct fake_verdict *v)
+{
+    struct tcnl_flower *flower = &f->flower;
+
+    if (tcnl_flower_has(flower, TCNL_KEY_CT_STATE)) {
+        if (!m->ct_states) {
+            refuse(v, EOPNOTSUPP, "Conntrack isn't enabled");
+            return false;
+        }
+        if (!m->any_ct_state && flower->mask.ct_state & ~m->ct_states) {
+            refuse(v, EINVAL, "reserved bit set");
+            return false;
+        }
+    }
+    if (tcnl_flower_has(flower, TCNL_KEY_ENC_GBP) && m->no_gbp) {
+        refuse(v, EINVAL, "Unknown tunnel option type");
+        return false;
+    }
+    if (m->no_enc_flags) {
+        flower->present &= ~TCNL_KEY_BIT(TCNL_KEY_ENC_FLAGS);
+    }
+    return true;
+}
+
 /* It passes what it matches on, and is for software only. */
 static void
 new_filter(const struct nlmsghdr *nlh, struct fake_verdict *v)
@@ -146,7 +176,7 @@ new_filter(const struct nlmsghdr *nlh, struct fake_verdict *v)
     } else if (m->one_mask && m->n_filters
                && !same_mask(&f, &m->filters[0])) {
         refuse(v, EINVAL, "Only one mask");
-    } else {
+    } else if (takes_keys(&f, v)) {
         assert_true(m->n_filters < MAX_FILTERS);
         m->filters[m->n_filters++] = f;
         if (m->n_filters > m->max_filters) {
@@ -321,6 +351,7 @@ static void
 begin(void)
 {
     memset(m, 0, sizeof *m);
+    m->ct_states = ALL_CT_STATES;
     fake_kernel_init(k);
     k->model = handle;
     memset(&able, 0xa5, sizeof able);
@@ -348,6 +379,7 @@ end(void)
 static const struct tcnl_abilities all = {
     .flower = true, .own_handles = true, .terse_dump = true, .ext_ack = true,
     .multi_mask = true, .police_pkts = true, .no_percpu_stats = true,
+    .ct_states = ALL_CT_STATES, .enc_flags = true, .vxlan_gbp = true,
 };
 static const struct tcnl_abilities none;
 
@@ -361,6 +393,9 @@ assert_abilities(const struct tcnl_abilities *expected)
     assert_int_equal(able.multi_mask, expected->multi_mask);
     assert_int_equal(able.police_pkts, expected->police_pkts);
     assert_int_equal(able.no_percpu_stats, expected->no_percpu_stats);
+    assert_int_equal(able.ct_states, expected->ct_states);
+    assert_int_equal(able.enc_flags, expected->enc_flags);
+    assert_int_equal(able.vxlan_gbp, expected->vxlan_gbp);
 }
 
 static void
@@ -403,7 +438,9 @@ test_own_choice(void **state)
      * on it is not found. */
     (void) state;
     expected.own_handles = expected.terse_dump = expected.ext_ack
-        = expected.no_percpu_stats = false;
+        = expected.no_percpu_stats = expected.enc_flags = expected.vxlan_gbp
+        = false;
+    expected.ct_states = 0;
     begin();
     m->own_choice = true;
     assert_probe(&expected);
@@ -424,6 +461,46 @@ test_terse(void **state)
         assert_probe(&expected);
         end();
     }
+}
+
+static void
+test_ct_states(void **state)
+{
+    struct tcnl_abilities expected = all;
+
+    (void) state;
+    for (int strict = 0; strict < 2; strict++) {
+        expected.ct_states = OLD_CT_STATES;
+        begin();
+        m->any_ct_state = !strict;
+        m->ct_states = OLD_CT_STATES;
+        assert_probe(&expected);
+        end();
+    }
+    expected.ct_states = 0;
+    begin();
+    m->ct_states = 0;
+    assert_probe(&expected);
+    end();
+}
+
+static void
+test_tunnel_keys(void **state)
+{
+    struct tcnl_abilities expected = all;
+
+    (void) state;
+    expected.enc_flags = false;
+    begin();
+    m->no_enc_flags = true;
+    assert_probe(&expected);
+    end();
+
+    expected.vxlan_gbp = false;
+    begin();
+    m->no_enc_flags = m->no_gbp = true;
+    assert_probe(&expected);
+    end();
 }
 
 static void
@@ -514,7 +591,7 @@ test_leftovers(void **state)
 /* ## Losses, at each place in turn. */
 
 /* As many requests and answers as a probe has at most. */
-#define MAX_PLACES 40
+#define MAX_PLACES 100
 
 static void
 test_ack_lost(void **state)
@@ -607,6 +684,8 @@ main(void)
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_own_choice),
         cmocka_unit_test(test_terse),
+        cmocka_unit_test(test_ct_states),
+        cmocka_unit_test(test_tunnel_keys),
         cmocka_unit_test(test_no_text),
         cmocka_unit_test(test_one_mask),
         cmocka_unit_test(test_no_pkts),

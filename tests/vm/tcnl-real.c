@@ -621,10 +621,11 @@ test_probe(uint32_t parent)
 
     ok(!tcnl_probe(transport, ifindex, parent, &a, &e), "probe %s", e.text);
     ok(a.flower && a.own_handles && a.terse_dump && a.ext_ack && a.multi_mask
-       && a.police_pkts && a.no_percpu_stats,
-       "all abilities (%d%d%d%d%d%d%d)", a.flower, a.own_handles,
+       && a.police_pkts && a.no_percpu_stats && a.enc_flags && a.vxlan_gbp,
+       "all abilities (%d%d%d%d%d%d%d%d%d)", a.flower, a.own_handles,
        a.terse_dump, a.ext_ack, a.multi_mask, a.police_pkts,
-       a.no_percpu_stats);
+       a.no_percpu_stats, a.enc_flags, a.vxlan_gbp);
+    ok(a.ct_states == 0x3f, "all states of connections (0x%x)", a.ct_states);
     ok(ask(GET, &s, 0, &e) != 0, "nothing is left behind: %s", e.text);
 }
 
