@@ -10,6 +10,8 @@ tc_batch_sources = \
 	%D%/tcb-action-report.c \
 	%D%/tcb-action.c \
 	%D%/tcb-action.h \
+	%D%/tcb-audit.c \
+	%D%/tcb-audit.h \
 	%D%/tcb-chain-use.c \
 	%D%/tcb-chain-use.h \
 	%D%/tcb-check-len.c \
@@ -24,6 +26,7 @@ tc_batch_sources = \
 	%D%/tcb-finish.c \
 	%D%/tcb-flow-table.c \
 	%D%/tcb-flow-table.h \
+	%D%/tcb-hook.h \
 	%D%/tcb-leftover.c \
 	%D%/tcb-leftover.h \
 	%D%/tcb-match-report.c \
@@ -31,6 +34,7 @@ tc_batch_sources = \
 	%D%/tcb-match.h \
 	%D%/tcb-meter.c \
 	%D%/tcb-meter.h \
+	%D%/tcb-modify.c \
 	%D%/tcb-mpls.c \
 	%D%/tcb-offload.h \
 	%D%/tcb-operate.c \

@@ -130,7 +130,7 @@ list_ports(struct tcb_dump *dump)
             }
             dump->ports[dump->n_ports++] = (struct dump_port) {
                 .port_no = up->port_no,
-                .id = { .ifindex = up->ifindex, .parent = port->parent },
+                .id = tcb_hook_id(up->ifindex, port->hook),
                 .terse = wants_terse(dump, port),
             };
         }
@@ -367,6 +367,9 @@ parse(struct tcb_dump_thread *thread, const struct nlmsghdr *nlh)
     if (counters.has_times) {
         entry->report.used = counters.never_used ? 0
                                                  : now - counters.lastuse_ms;
+    }
+    if (entry->report.gone) {
+        entry->report.used = LONG_AGO;
     }
     entry->nlh = nlh;
     thread->n_entries++;

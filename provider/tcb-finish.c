@@ -48,6 +48,13 @@ drop_uses(struct tcb_run *run, struct tcb_flow *flow)
     flow->uses = (struct tcb_action_uses) { .goto_chain = 0 };
 }
 
+void
+tcb_finish_gone(struct tcb_run *run, struct tcb_flow *flow)
+{
+    count_filter(run, flow, false);
+    drop_uses(run, flow);
+}
+
 static void
 fill_stats(struct tcb_run *run, struct tcb_flow *flow,
            struct dpif_flow_stats *stats)
@@ -215,8 +222,7 @@ deleted(struct tcb_run *run, struct tcb_task *task,
             tcb_flow_final_counters(&run->offload->flows, task->flow,
                                     &task->final);
         }
-        count_filter(run, task->flow, false);
-        drop_uses(run, task->flow);
+        tcb_finish_gone(run, task->flow);
         return true;
     }
 
@@ -283,7 +289,15 @@ static void
 finish_evict(struct tcb_run *run, struct tcb_task *task,
              const struct tcnl_slot *slot)
 {
+    struct tcb_offload *offload = run->offload;
+    uint32_t chain = task->flow->uses.goto_chain;
+
     if (deleted(run, task, slot)) {
+        if (!tcb_chain_in_use(&offload->chains, chain)) {
+            /* Its packets now recirculate in the kernel datapath, which does
+             * not know the flows that follow. */
+            tcb_flow_table_orphan_chain(&offload->flows, chain);
+        }
         tcb_finish_evicted(run, task->op, task->flow, task->was_in_tc);
         run->done.evicts++;
         return;

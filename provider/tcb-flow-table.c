@@ -203,11 +203,12 @@ flow_reset(struct tcb_flow *flow, const ovs_u128 *ufid)
     flow->chain = 0;
     flow->prio = 0;
     flow->proto = 0;
-    flow->egress = false;
+    flow->hook = TCB_HOOK_INGRESS;
     flow->in_port = ODPP_NONE;
     flow->match_hash = 0;
     flow->uses = (struct tcb_action_uses) { .goto_chain = 0 };
     flow->offloaded = false;
+    flow->orphan = false;
     flow->missed = 0;
     flow->base_packets = flow->base_bytes = 0;
     flow->kernel_packets = flow->kernel_bytes = 0;
@@ -344,7 +345,7 @@ tcb_flow_move(struct tcb_flow_table *table, struct tcb_flow *old,
     new->chain = old->chain;
     new->prio = old->prio;
     new->proto = old->proto;
-    new->egress = old->egress;
+    new->hook = old->hook;
     new->in_port = old->in_port;
     new->match_hash = old->match_hash;
     new->uses = old->uses;
@@ -367,14 +368,13 @@ tcb_flow_move(struct tcb_flow_table *table, struct tcb_flow *old,
 struct tcnl_filter_id
 tcb_flow_filter_id(const struct tcb_flow *flow)
 {
-    return (struct tcnl_filter_id) {
-        .ifindex = flow->ifindex,
-        .parent = flow->egress ? TCNL_PARENT_EGRESS : TCNL_PARENT_INGRESS,
-        .chain = flow->chain,
-        .handle = tcb_flow_handle(flow),
-        .prio = flow->prio,
-        .proto = (OVS_FORCE uint16_t) flow->proto,
-    };
+    struct tcnl_filter_id id = tcb_hook_id(flow->ifindex, flow->hook);
+
+    id.chain = flow->chain;
+    id.handle = tcb_flow_handle(flow);
+    id.prio = flow->prio;
+    id.proto = (OVS_FORCE uint16_t) flow->proto;
+    return id;
 }
 
 /* Counters. */
@@ -420,7 +420,7 @@ flow_fill_report(struct tcb_flow *flow, struct tcb_flow_report *report)
     report->bytes = flow->base_bytes + flow->kernel_bytes;
     report->used = flow->used;
     report->offloaded = flow->offloaded;
-    report->gone = flow->missed >= MAX_MISSED;
+    report->gone = flow->missed >= MAX_MISSED || flow->orphan;
 }
 
 /* A filter without any flag was offloaded as far as TC can tell: old kernels
@@ -497,6 +497,24 @@ tcb_flow_final_counters(struct tcb_flow_table *table, struct tcb_flow *flow,
 }
 
 void
+tcb_flow_carry_counters(struct tcb_flow_table *table, struct tcb_flow *flow,
+                        const struct tcb_flow *old,
+                        const struct tcnl_stats *final)
+{
+    struct tcb_shard *shard = shard_of(table, &flow->ufid);
+
+    ovs_mutex_lock(&shard->mutex);
+    if (final->packets > old->kernel_packets) {
+        flow->base_packets += final->packets - old->kernel_packets;
+        flow->used = MAX(flow->used, time_msec());
+    }
+    if (final->bytes > old->kernel_bytes) {
+        flow->base_bytes += final->bytes - old->kernel_bytes;
+    }
+    ovs_mutex_unlock(&shard->mutex);
+}
+
+void
 tcb_flow_totals(struct tcb_flow_table *table, struct tcb_flow *flow,
                 struct tcb_flow_report *report)
 {
@@ -532,6 +550,27 @@ tcb_flow_reset_counters(struct tcb_flow_table *table, struct tcb_flow *flow)
     flow->kernel_packets = flow->kernel_bytes = 0;
     flow->used = 0;
     ovs_mutex_unlock(&shard->mutex);
+}
+
+void
+tcb_flow_table_orphan_chain(struct tcb_flow_table *table, uint32_t chain)
+{
+    uint32_t n_slots = tcb_flow_table_n_slots(table);
+
+    for (uint32_t slot = 0; slot < n_slots; slot++) {
+        struct tcb_flow *flow = tcb_flow_at(table, slot);
+        struct tcb_flow_report report;
+
+        if (tcb_flow_report(table, flow, &report)) {
+            struct tcb_shard *shard = shard_of(table, &report.ufid);
+
+            ovs_mutex_lock(&shard->mutex);
+            if (tcb_flow_is(flow, &report.ufid) && flow->chain == chain) {
+                flow->orphan = true;
+            }
+            ovs_mutex_unlock(&shard->mutex);
+        }
+    }
 }
 
 bool

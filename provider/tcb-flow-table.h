@@ -26,6 +26,7 @@
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "tcb-action.h"
+#include "tcb-hook.h"
 #include "tcnl/filter.h"
 
 enum tcb_flow_state {
@@ -50,7 +51,7 @@ struct tcb_flow {
     uint32_t chain;
     uint16_t prio;
     ovs_be16 proto;
-    bool egress;                /* Hook: egress instead of ingress. */
+    enum tcb_hook hook;
     odp_port_t in_port;
     uint64_t match_hash;        /* tcnl_flower_hash(). */
     struct tcb_action_uses uses;    /* References that the flow holds. */
@@ -59,6 +60,7 @@ struct tcb_flow {
      * 'kernel' and never falls: 'base' holds what earlier filters of this
      * flow counted, 'kernel' the highest seen of the present one. */
     bool offloaded;             /* In hardware, or as if (no flag). */
+    bool orphan;                /* No flow in TC leads here any more. */
     uint8_t missed;             /* Whole dumps in a row without it; of a dead
                                  * flow, rounds since it died. */
     uint64_t base_packets, base_bytes;
@@ -75,7 +77,8 @@ struct tcb_flow_report {
     uint64_t packets, bytes;
     long long int used;
     bool offloaded;
-    bool gone;                  /* Two whole dumps in a row did not have it. */
+    bool gone;                  /* OVS shall delete it: two whole dumps in a
+                                 * row did not have it, or it is an orphan. */
 };
 
 #define TCB_N_SHARDS 64
@@ -189,10 +192,20 @@ void tcb_flow_restart_counters(struct tcb_flow_table *, struct tcb_flow *);
 void tcb_flow_final_counters(struct tcb_flow_table *, struct tcb_flow *,
                              const struct tcnl_stats *final);
 
+/* Adds what the filter of 'old' had counted in the end, beyond what was known
+ * when tcb_flow_move() made 'flow' of it. */
+void tcb_flow_carry_counters(struct tcb_flow_table *, struct tcb_flow *,
+                             const struct tcb_flow *old,
+                             const struct tcnl_stats *final);
+
 /* Notes that a whole, undisturbed dump begun at 'epoch' did not contain the
  * flow.  Returns true if it is taken to be gone now. */
 bool tcb_flow_note_missed(struct tcb_flow_table *, struct tcb_flow *,
                           uint64_t epoch);
+
+/* No packet gets to 'chain' in TC any more, while in the kernel datapath they
+ * may: its flows are reported as gone, so that OVS puts them anew. */
+void tcb_flow_table_orphan_chain(struct tcb_flow_table *, uint32_t chain);
 
 /* A round has passed: forgets a dead flow that OVS does not ask for. */
 void tcb_flow_age_dead(struct tcb_flow_table *, struct tcb_flow *);

@@ -23,8 +23,8 @@ struct findings {
     unsigned int foreign;
 };
 
-static bool
-is_left_by_ovs(const struct tcnl_filter_info *info)
+bool
+tcb_is_left_by_ovs(const struct tcnl_filter_info *info)
 {
     struct tcnl_filter_counters counters;
 
@@ -42,7 +42,7 @@ take_filter(void *findings_, const struct nlmsghdr *nlh)
     if (tcnl_filter_parse(nlh, &info) || info.is_header) {
         return;
     }
-    if (!is_left_by_ovs(&info)) {
+    if (!tcb_is_left_by_ovs(&info)) {
         f->foreign++;
         return;
     }
@@ -70,6 +70,24 @@ find_filters(struct tcb_worker *w, struct findings *f,
     status = tcnl_dump_all(w->transport, build_dump, &f->hook, take_filter, f,
                            error);
     return status == TCNL_DUMP_FAILED ? error->error : 0;
+}
+
+static void
+count_filter(void *n_, const struct nlmsghdr *nlh)
+{
+    unsigned int *n = n_;
+    struct tcnl_filter_info info;
+
+    *n += tcnl_filter_parse(nlh, &info) || !info.is_header;
+}
+
+bool
+tcb_hook_is_empty(struct tcb_worker *w, const struct tcnl_filter_id *hook)
+{
+    unsigned int n = 0;
+
+    return tcnl_dump_all(w->transport, build_dump, hook, count_filter, &n,
+                         NULL) == TCNL_DUMP_COMPLETE && !n;
 }
 
 /* Deletes what was found.  A filter that is gone meanwhile is as good. */

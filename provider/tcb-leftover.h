@@ -24,4 +24,11 @@ int tcb_leftovers_remove(struct tcb_worker *,
                          const struct tcnl_filter_id *hook,
                          struct tcb_leftovers *, struct tcnl_error *error);
 
+/* Is this such a filter? */
+bool tcb_is_left_by_ovs(const struct tcnl_filter_info *);
+
+/* Does no filter stand there, whoever made it?  False if that cannot be
+ * told. */
+bool tcb_hook_is_empty(struct tcb_worker *, const struct tcnl_filter_id *hook);
+
 #endif /* tcb-leftover.h */

@@ -6,13 +6,10 @@
 #include <errno.h>
 
 #include "dpif.h"
-#include "openvswitch/vlog.h"
 #include "tcb-offload.h"
 #include "tcb-port.h"
 #include "tcb-run.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(tcb_operate);
 
 /* Claims the flow 'ufid'.  If someone else has it we first finish what we
  * have claimed ourselves: whoever waits holds nothing, so no two threads wait
@@ -103,6 +100,34 @@ put_claimed(struct tcb_run *run, struct dpif_op *op, enum tcb_claim claimed,
     }
 }
 
+/* A filter with another mask, prio or hook cannot take the place of the old
+ * one.  The new one is added first, with a handle of its own, and the old one
+ * deleted when the kernel has answered.  Meanwhile a packet that both match
+ * meets the one whose prio is lower or whose mask came first, and never both
+ * or neither. */
+static void
+put_anew(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *old)
+{
+    struct tcb_put_plan *plan = &run->worker->plan;
+    struct tcb_flow *new;
+
+    tcb_run_add(run, TCB_TASK_FINAL, NULL, old, tcb_build_get);
+    tcb_run_flush(run);
+    new = tcb_flow_move(&run->offload->flows, old, false);
+    if (!new) {
+        tcb_plan_unref_uses(run->offload, &plan->uses);
+        tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "flow table is full");
+        tcb_run_refuse(run, plan->port, &plan->why);
+        tcb_run_add(run, TCB_TASK_EVICT, op, old, tcb_build_del);
+        return;
+    }
+    new->uses = (struct tcb_action_uses) { .goto_chain = 0 };
+    tcb_plan_apply(plan, new);
+    add_put(run, TCB_TASK_ADD, op, new, true);
+    tcb_run_flush(run);
+    tcb_modify_remove_old(run, old);
+}
+
 static void
 put_planned(struct tcb_run *run, struct dpif_op *op)
 {
@@ -112,20 +137,7 @@ put_planned(struct tcb_run *run, struct dpif_op *op)
 
     claimed = claim(run, op->flow_put.ufid, true, &flow);
     if (claimed == TCB_CLAIM_OLD && !tcb_plan_replaces(plan, flow)) {
-        /* Another mask or prio cannot be replaced in place: the old filter
-         * goes first, packets go to the kernel datapath until the new one is
-         * there. */
-        tcb_run_add(run, TCB_TASK_KILL, NULL, flow, tcb_build_del);
-        tcb_run_flush(run);
-        claimed = claim(run, op->flow_put.ufid, true, &flow);
-    }
-
-    if (claimed == TCB_CLAIM_OLD && !tcb_plan_replaces(plan, flow)) {
-        /* It could not be deleted, which was logged.  Keep the kernel
-         * datapath out of it: two copies of a flow would disagree. */
-        tcb_plan_unref_uses(run->offload, &plan->uses);
-        tcb_flow_release(&run->offload->flows, flow);
-        op->error = 0;
+        put_anew(run, op, flow);
     } else if (claimed == TCB_CLAIM_FULL) {
         tcb_plan_unref_uses(run->offload, &plan->uses);
         tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "flow table is full");
@@ -135,8 +147,10 @@ put_planned(struct tcb_run *run, struct dpif_op *op)
     }
 }
 
-static void
-put(struct tcb_run *run, struct dpif_op *op)
+/* With 'may_wait', returns false for a flow whose parent is not in TC, without
+ * doing anything. */
+static bool
+put(struct tcb_run *run, struct dpif_op *op, bool may_wait)
 {
     struct tcb_put_plan *plan = &run->worker->plan;
 
@@ -147,12 +161,53 @@ put(struct tcb_run *run, struct dpif_op *op)
         }
         break;
     case TCB_PLAN_REFUSED:
+        if (may_wait && plan->why.cause == TCB_CAUSE_PARENT) {
+            return false;
+        }
         tcb_run_refuse(run, plan->port, &plan->why);
         evict(run, op);
         break;
     case TCB_PLAN_OK:
         put_planned(run, op);
         break;
+    }
+    return true;
+}
+
+/* Flows whose parent may come later in the same array. */
+struct waiting {
+    struct dpif_op *ops[TCB_BATCH_SLOTS];
+    size_t n;
+};
+
+static void
+put_or_wait(struct tcb_run *run, struct dpif_op *op, struct waiting *waiting)
+{
+    if (!put(run, op, waiting->n < ARRAY_SIZE(waiting->ops))) {
+        waiting->ops[waiting->n++] = op;
+    }
+}
+
+/* Each pass may find the parents of the next. */
+static void
+put_waiting(struct tcb_run *run, struct waiting *waiting)
+{
+    size_t n_before;
+
+    do {
+        struct waiting still;
+
+        still.n = 0;
+        n_before = waiting->n;
+        for (size_t i = 0; i < waiting->n; i++) {
+            put_or_wait(run, waiting->ops[i], &still);
+        }
+        memcpy(waiting->ops, still.ops, still.n * sizeof *still.ops);
+        waiting->n = still.n;
+    } while (waiting->n && waiting->n < n_before);
+
+    for (size_t i = 0; i < waiting->n; i++) {
+        put(run, waiting->ops[i], false);
     }
 }
 
@@ -212,7 +267,9 @@ tcb_operate(struct dpif *dpif, const struct dpif_offload *offload_,
         .dpif = dpif,
         .worker = tcb_worker_get(&offload->workers),
     };
+    struct waiting waiting;
 
+    waiting.n = 0;
     if (!run.worker) {
         return;
     }
@@ -222,7 +279,7 @@ tcb_operate(struct dpif *dpif, const struct dpif_offload *offload_,
         }
         switch (ops[i]->type) {
         case DPIF_OP_FLOW_PUT:
-            put(&run, ops[i]);
+            put_or_wait(&run, ops[i], &waiting);
             break;
         case DPIF_OP_FLOW_DEL:
             del(&run, ops[i]);
@@ -234,6 +291,7 @@ tcb_operate(struct dpif *dpif, const struct dpif_offload *offload_,
             break;
         }
     }
+    put_waiting(&run, &waiting);
     tcb_run_flush(&run);
     tcb_worker_put(&offload->workers, run.worker, &run.done);
 }

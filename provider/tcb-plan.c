@@ -140,7 +140,7 @@ void
 tcb_plan_apply(const struct tcb_put_plan *plan, struct tcb_flow *flow)
 {
     flow->ifindex = plan->port->up.ifindex;
-    flow->egress = plan->port->internal;
+    flow->hook = plan->port->hook;
     flow->in_port = plan->port->up.port_no;
     flow->chain = plan->chain;
     flow->prio = plan->prio;
@@ -152,7 +152,7 @@ bool
 tcb_plan_replaces(const struct tcb_put_plan *plan, const struct tcb_flow *flow)
 {
     return flow->ifindex == plan->port->up.ifindex
-           && flow->egress == plan->port->internal
+           && flow->hook == plan->port->hook
            && flow->chain == plan->chain
            && flow->prio == plan->prio
            && flow->match_hash == plan->match_hash;

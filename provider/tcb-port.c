@@ -4,6 +4,7 @@
 #include "tcb-port.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <unistd.h>
 
 #include "netdev.h"
@@ -74,20 +75,37 @@ set_state(struct tcb_port *port, enum tcb_port_state state)
 static struct tcnl_filter_id
 hook_of(const struct tcb_port *port)
 {
-    return (struct tcnl_filter_id) {
-        .ifindex = port->up.ifindex,
-        .parent = port->parent,
-    };
+    return tcb_hook_id(port->up.ifindex, port->hook);
 }
 
-/* Makes sure that the port's hook exists.  A qdisc that stands there already
- * is used if it has the hook; it is not ours, and will not be removed. */
+static enum tcnl_qdisc_kind
+qdisc_kind(const struct tcb_port *port)
+{
+    return port->hook == TCB_HOOK_EGRESS ? TCNL_QDISC_CLSACT
+                                         : TCNL_QDISC_INGRESS;
+}
+
+static int
+add_qdisc(struct tcb_port *port, struct tcb_worker *w,
+          struct tcnl_error *error)
+{
+    int result = tcnl_qdisc_add(w->transport, port->up.ifindex,
+                                qdisc_kind(port), hook_of(port).block, error);
+
+    if (!result) {
+        atomic_store_relaxed(&port->made_qdisc, true);
+    }
+    return result;
+}
+
+/* Chooses the port's hook and makes sure that it exists.  A qdisc that stands
+ * there already is used if it has the hook; it is not ours, and will not be
+ * removed. */
 static int
 ready_qdisc(struct tcb_port *port, struct tcb_worker *w,
             struct tcnl_error *error)
 {
-    enum tcnl_qdisc_kind wanted = port->internal ? TCNL_QDISC_CLSACT
-                                                 : TCNL_QDISC_INGRESS;
+    uint32_t block = netdev_get_block_id(port->up.netdev);
     struct tcnl_qdisc qdisc;
     int result;
 
@@ -95,15 +113,23 @@ ready_qdisc(struct tcb_port *port, struct tcb_worker *w,
     if (result) {
         return result;
     }
+    /* A filter at a bond itself gets the packets of its members, too. */
+    port->hook = (port->internal ? TCB_HOOK_EGRESS
+                  : block && block == (uint32_t) port->up.ifindex
+                    && (qdisc.kind == TCNL_QDISC_NONE
+                        || qdisc.ingress_block == block) ? TCB_HOOK_BLOCK
+                  : TCB_HOOK_INGRESS);
     switch (qdisc.kind) {
     case TCNL_QDISC_NONE:
-        result = tcnl_qdisc_add(w->transport, port->up.ifindex, wanted, 0,
-                                error);
-        port->made_qdisc = !result;
-        return result;
+        return add_qdisc(port, w, error);
     case TCNL_QDISC_CLSACT:
         return 0;
     case TCNL_QDISC_INGRESS:
+        if (port->hook == TCB_HOOK_BLOCK) {
+            /* Nobody but OVS gives a block that index: it is an earlier
+             * run's. */
+            atomic_store_relaxed(&port->made_qdisc, true);
+        }
         if (!port->internal) {
             return 0;
         }
@@ -130,7 +156,7 @@ tcb_port_revive_qdisc(struct tcb_port *port, struct tcb_worker *w)
         || qdisc.kind != TCNL_QDISC_NONE) {
         return false;
     }
-    if (ready_qdisc(port, w, &error)) {
+    if (add_qdisc(port, w, &error)) {
         return false;
     }
     VLOG_INFO("%s: the qdisc was gone, added it again",
@@ -138,10 +164,23 @@ tcb_port_revive_qdisc(struct tcb_port *port, struct tcb_worker *w)
     return true;
 }
 
+/* OVS's own tests look for the lines about tunnels. */
+static void
+log_abilities(const struct tcnl_abilities *able)
+{
+    if (able->vxlan_gbp) {
+        VLOG_INFO("probe tc: vxlan gbp is supported.");
+    }
+    if (able->enc_flags) {
+        VLOG_INFO("probe tc: enc flags are supported.");
+    }
+}
+
 static void
 probe_once(struct tcb_offload *offload, const struct tcb_port *port,
            struct tcb_worker *w)
 {
+    struct tcnl_filter_id hook = hook_of(port);
     struct tcnl_error error;
     bool probed;
 
@@ -149,13 +188,16 @@ probe_once(struct tcb_offload *offload, const struct tcb_port *port,
     if (probed) {
         return;
     }
-    if (tcnl_probe(w->transport, port->up.ifindex, port->parent,
+    if (tcnl_probe(w->transport,
+                   hook.block ? (int) TCM_IFINDEX_MAGIC_BLOCK : hook.ifindex,
+                   hook.block ? hook.block : hook.parent,
                    &offload->abilities, &error)) {
         VLOG_INFO("%s: cannot probe the kernel: %s%s%s",
                   netdev_get_name(port->up.netdev), ovs_strerror(error.error),
                   error.text[0] ? ": " : "", error.text);
         return;
     }
+    log_abilities(&offload->abilities);
     atomic_store_explicit(&offload->probed, true, memory_order_release);
 }
 
@@ -163,8 +205,9 @@ static int
 enable(struct tcb_offload *offload, struct tcb_port *port,
        struct tcb_worker *w, struct tcnl_error *error)
 {
-    struct tcnl_filter_id hook = hook_of(port);
     struct tcb_leftovers leftovers;
+    struct tcnl_filter_id hook;
+    bool made_qdisc;
     int result;
 
     if (port->up.ifindex <= 0) {
@@ -176,7 +219,10 @@ enable(struct tcb_offload *offload, struct tcb_port *port,
     if (result) {
         return result;
     }
-    if (!port->made_qdisc) {
+    hook = hook_of(port);
+    atomic_read_relaxed(&port->made_qdisc, &made_qdisc);
+    /* A block lives on with the members of its bond. */
+    if (!made_qdisc || port->hook == TCB_HOOK_BLOCK) {
         result = tcb_leftovers_remove(w, &hook, &leftovers, error);
         if (result) {
             return result;
@@ -229,7 +275,8 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
 
     /* Handlers find the port as soon as the manager has it. */
     port->internal = !strcmp(netdev_get_type(netdev), "internal");
-    port->parent = port->internal ? TCNL_PARENT_EGRESS : TCNL_PARENT_INGRESS;
+    port->hook = port->internal ? TCB_HOOK_EGRESS : TCB_HOOK_INGRESS;
+    atomic_init(&port->made_qdisc, false);
     atomic_init(&port->state, enabled ? TCB_PORT_STARTING : TCB_PORT_OFF);
     atomic_count_init(&port->n_flows, 0);
     atomic_count_init(&port->full_rounds, 0);
@@ -248,48 +295,24 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
     return 0;
 }
 
-static void
-count_filter(void *n_, const struct nlmsghdr *nlh)
-{
-    unsigned int *n = n_;
-    struct tcnl_filter_info info;
-
-    *n += !tcnl_filter_parse(nlh, &info) && !info.is_header;
-}
-
-static int
-build_dump(struct tcnl_buffer *b, const void *hook)
-{
-    return tcnl_filter_put_dump(b, hook, false, false);
-}
-
 /* Removes the qdisc that we made, unless somebody else has put filters into
  * it, at either hook. */
 static void
 remove_qdisc(struct tcb_offload *offload, struct tcb_port *port)
 {
     static const struct tcb_operate_stats nothing_done;
-    static const uint32_t parents[] = { TCNL_PARENT_INGRESS,
-                                        TCNL_PARENT_EGRESS };
     struct tcb_worker *w = tcb_worker_get(&offload->workers);
-    struct tcnl_filter_id hook = hook_of(port);
-    struct tcnl_error error;
-    unsigned int n = 0;
+    int ifindex = port->up.ifindex;
+    struct tcnl_filter_id ingress, egress;
 
     if (!w) {
         return;
     }
-    for (int i = 0; i < (port->internal ? 2 : 1); i++) {
-        hook.parent = parents[i];
-        if (tcnl_dump_all(w->transport, build_dump, &hook, count_filter, &n,
-                          &error) != TCNL_DUMP_COMPLETE) {
-            n++;
-        }
-    }
-    if (!n) {
-        tcnl_qdisc_del(w->transport, port->up.ifindex,
-                       port->internal ? TCNL_QDISC_CLSACT
-                                      : TCNL_QDISC_INGRESS, &error);
+    ingress = tcb_hook_id(ifindex, TCB_HOOK_INGRESS);
+    egress = tcb_hook_id(ifindex, TCB_HOOK_EGRESS);
+    if (tcb_hook_is_empty(w, &ingress)
+        && (!port->internal || tcb_hook_is_empty(w, &egress))) {
+        tcnl_qdisc_del(w->transport, ifindex, qdisc_kind(port), NULL);
     }
     tcb_worker_put(&offload->workers, w, &nothing_done);
 }
@@ -306,6 +329,7 @@ int
 tcb_port_del(struct tcb_offload *offload, odp_port_t port_no)
 {
     struct tcb_port *port;
+    bool made_qdisc;
 
     port = port_cast(dpif_offload_port_mgr_remove(&offload->up, port_no));
     if (!port) {
@@ -314,7 +338,8 @@ tcb_port_del(struct tcb_offload *offload, odp_port_t port_no)
     if (tcb_port_state(port) != TCB_PORT_OFF) {
         set_state(port, TCB_PORT_OFF);
         tcb_flush(offload, port);
-        if (port->made_qdisc) {
+        atomic_read_relaxed(&port->made_qdisc, &made_qdisc);
+        if (made_qdisc) {
             remove_qdisc(offload, port);
         }
         dpif_offload_set_netdev_offload(port->up.netdev, NULL);

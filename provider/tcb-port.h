@@ -11,6 +11,7 @@
 
 #include "dpif-offload-provider.h"
 #include "ovs-atomic.h"
+#include "tcb-hook.h"
 #include "tcb-why.h"
 #include "tcnl/ack.h"
 #include "tcnl/filter.h"
@@ -26,9 +27,9 @@ enum tcb_port_state {
 
 struct tcb_port {
     struct dpif_offload_port up;
-    bool internal;              /* Flows sit at the egress hook. */
-    uint32_t parent;            /* TCNL_PARENT_*. */
-    bool made_qdisc;            /* We added the qdisc. */
+    bool internal;              /* An internal port of the datapath. */
+    enum tcb_hook hook;         /* Constant while READY. */
+    atomic_bool made_qdisc;     /* We added the qdisc. */
     ATOMIC(enum tcb_port_state) state;
     atomic_count n_flows;       /* Filters in TC. */
     atomic_count full_rounds;   /* Dump rounds to come that must be full: a

@@ -71,14 +71,14 @@ struct proto_count {
     int ifindex;
     uint32_t chain;
     uint16_t prio;
-    bool egress;
+    enum tcb_hook hook;
     unsigned int n;
 };
 
 static uint32_t
 proto_hash(const struct tcb_flow *flow)
 {
-    uint32_t hash = hash_int(flow->ifindex, flow->egress);
+    uint32_t hash = hash_int(flow->ifindex, flow->hook);
 
     return hash_int(flow->chain, hash_int(flow->prio, hash));
 }
@@ -90,7 +90,7 @@ proto_find(const struct tcb_protos *protos, const struct tcb_flow *flow)
     struct proto_count *p;
 
     HMAP_FOR_EACH_WITH_HASH (p, node, proto_hash(flow), &protos->counts) {
-        if (p->ifindex == flow->ifindex && p->egress == flow->egress
+        if (p->ifindex == flow->ifindex && p->hook == flow->hook
             && p->chain == flow->chain && p->prio == flow->prio) {
             return p;
         }
@@ -140,7 +140,7 @@ tcb_protos_add(struct tcb_protos *protos, const struct tcb_flow *flow)
     if (!p) {
         p = xmalloc(sizeof *p);
         p->ifindex = flow->ifindex;
-        p->egress = flow->egress;
+        p->hook = flow->hook;
         p->chain = flow->chain;
         p->prio = flow->prio;
         p->n = 0;

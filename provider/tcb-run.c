@@ -15,10 +15,6 @@
 
 VLOG_DEFINE_THIS_MODULE(tcb_run);
 
-/* Room for the full form of a filter in the receive buffer; what the kernel
- * allocates for it (NLMSG_GOODSIZE, with overhead). */
-#define REPLY_ROOM 8192
-
 int
 tcb_build_add(struct tcnl_buffer *b, const struct tcb_run *run,
               const struct tcb_flow *flow)
@@ -86,7 +82,7 @@ tcb_run_add(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
     }
 
     task = &run->worker->tasks[tcnl_batch_add(batch, expects_reply(kind)
-                                                     ? REPLY_ROOM : 0)];
+                                                     ? TCB_REPLY_ROOM : 0)];
     task->kind = kind;
     task->op = op;
     task->flow = flow;

@@ -7,6 +7,7 @@
  *
  *     tcb-operate.c  decides what each operation asks of the kernel
  *     tcb-run.c      puts messages and tasks into the batch, sends it
+ *     tcb-modify.c   removes the old filter of a flow that got another
  *     tcb-settle.c   clears up results that are UNKNOWN
  *     tcb-finish.c   turns results into the operations' results */
 
@@ -31,6 +32,10 @@ typedef int tcb_build_func(struct tcnl_buffer *, const struct tcb_run *,
 struct tcb_task *tcb_run_add(struct tcb_run *, enum tcb_task_kind,
                              struct dpif_op *, struct tcb_flow *,
                              tcb_build_func *build);
+
+/* Room for the full form of a filter in the receive buffer: what the kernel
+ * allocates for it (NLMSG_GOODSIZE, with overhead). */
+#define TCB_REPLY_ROOM 8192
 
 /* Sends what is in the batch and finishes every task of it. */
 void tcb_run_flush(struct tcb_run *);
@@ -59,6 +64,13 @@ bool tcb_delete_found_nothing(const struct tcb_run *, const struct tcb_flow *,
 
 /* Finishes one task by its slot's result. */
 void tcb_finish(struct tcb_run *, struct tcb_task *, const struct tcnl_slot *);
+
+/* The filter of 'flow' is gone: gives back what it counted and used. */
+void tcb_finish_gone(struct tcb_run *, struct tcb_flow *);
+
+/* Deletes the filter of 'old', whose flow has moved to another slot and has
+ * been finished there, and adds its last counts to those of the flow. */
+void tcb_modify_remove_old(struct tcb_run *, struct tcb_flow *old);
 
 /* Answers the delete, or the put that cannot be offloaded, of a claimed flow
  * that has no filter (any more), and forgets the flow. */

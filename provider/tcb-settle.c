@@ -84,7 +84,7 @@ ask_again(struct round *round, unsigned int i)
     } else {
         tcb_build_get(&aux->buffer, run, task->flow);
     }
-    slot = tcnl_batch_add(aux, 8192);
+    slot = tcnl_batch_add(aux, TCB_REPLY_ROOM);
     round->which[slot] = i;
     round->readings[slot] = (struct reading) { .present = false };
 }

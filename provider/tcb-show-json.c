@@ -4,7 +4,10 @@
 #include "tcb-show-json.h"
 
 #include "netdev.h"
+#include "odp-util.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "tcb-audit.h"
 #include "tcb-meter.h"
 #include "tcb-offload.h"
 #include "tcb-port.h"
@@ -40,6 +43,9 @@ abilities_json(const struct tcb_offload *offload)
                         json_boolean_create(a->police_pkts));
         json_object_put(json, "no_percpu_stats",
                         json_boolean_create(a->no_percpu_stats));
+        json_object_put(json, "ct_states", json_integer_create(a->ct_states));
+        json_object_put(json, "vxlan_gbp", json_boolean_create(a->vxlan_gbp));
+        json_object_put(json, "enc_flags", json_boolean_create(a->enc_flags));
     }
     json_object_put(json, "recirc_sharing",
                     json_boolean_create(offload->recirc_shared));
@@ -71,8 +77,7 @@ port_json(const struct tcb_port *port)
     json_object_put(json, "port_no",
                     json_integer_create(odp_to_u32(port->up.port_no)));
     json_object_put(json, "ifindex", json_integer_create(port->up.ifindex));
-    json_object_put_string(json, "hook", port->internal ? "egress"
-                                                        : "ingress");
+    json_object_put_string(json, "hook", tcb_hook_name(port->hook));
     json_object_put_string(json, "state", tcb_port_state_name(port));
     if (tcb_port_state(port) == TCB_PORT_FAILED) {
         json_object_put_string(json, "error", port->error.text);
@@ -230,6 +235,74 @@ tcb_stats_json(struct tcb_offload *offload)
 }
 
 /* tc-batch/why. */
+
+/* tc-batch/audit. */
+
+static struct json *
+audit_ports_json(const struct tcb_audit *a)
+{
+    struct json *json = json_object_create();
+
+    for (size_t i = 0; i < a->n_ports; i++) {
+        const struct tcb_audit_port *p = &a->ports[i];
+        struct json *port = json_object_create();
+
+        json_object_put_string(port, "hook", p->hook);
+        json_object_put(port, "ours", json_uint(p->n_ours));
+        json_object_put(port, "foreign", json_uint(p->n_foreign));
+        if (p->error[0]) {
+            json_object_put_string(port, "error", p->error);
+        }
+        json_object_put(json, p->name, port);
+    }
+    return json;
+}
+
+static struct json *
+audit_findings_json(const struct tcb_audit *a)
+{
+    struct json *json = json_array_create_empty();
+
+    for (size_t i = 0; i < a->n_findings; i++) {
+        const struct tcb_audit_finding *f = &a->findings[i];
+        struct json *finding = json_object_create();
+        struct ds ufid = DS_EMPTY_INITIALIZER;
+
+        odp_format_ufid(&f->ufid, &ufid);
+        json_object_put_string(finding, "what", tcb_audit_kind_name(f->kind));
+        json_object_put_string(finding, "port", a->ports[f->port].name);
+        json_object_put(finding, "chain", json_uint(f->id.chain));
+        json_object_put(finding, "prio", json_uint(f->id.prio));
+        json_object_put(finding, "handle", json_uint(f->id.handle));
+        json_object_put_string(finding, "ufid", ds_cstr(&ufid));
+        json_array_add(json, finding);
+        ds_destroy(&ufid);
+    }
+    return json;
+}
+
+struct json *
+tcb_audit_json(struct tcb_offload *offload)
+{
+    struct json *json = json_object_create();
+    struct json *police = json_object_create();
+    struct tcb_audit a;
+
+    tcb_audit_run(offload, &a);
+    json_object_put(json, "clean",
+                    json_boolean_create(tcb_audit_is_clean(&a)));
+    json_object_put(json, "ports", audit_ports_json(&a));
+    json_object_put(json, "findings", audit_findings_json(&a));
+    json_object_put(police, "ours", json_uint(a.n_police_ours));
+    json_object_put(police, "stranded", json_uint(a.n_police_stranded));
+    json_object_put(police, "foreign", json_uint(a.n_police_foreign));
+    json_object_put(json, "police", police);
+    if (a.error[0]) {
+        json_object_put_string(json, "error", a.error);
+    }
+    tcb_audit_destroy(&a);
+    return json;
+}
 
 struct json *
 tcb_whys_json(struct tcb_offload *offload)

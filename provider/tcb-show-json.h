@@ -2,8 +2,8 @@
 #ifndef TCB_SHOW_JSON_H
 #define TCB_SHOW_JSON_H 1
 
-/* The JSON answers of tc-batch/show, tc-batch/stats and tc-batch/why for one
- * offload object, and names that the text answers share.  The caller frees
+/* The JSON answers of tc-batch/show, stats, why and audit for one offload
+ * object, and names that the text answers share.  The caller frees
  * what is returned. */
 
 struct json;
@@ -13,6 +13,7 @@ struct tcb_port;
 struct json *tcb_show_json(struct tcb_offload *);
 struct json *tcb_stats_json(struct tcb_offload *);
 struct json *tcb_whys_json(struct tcb_offload *);
+struct json *tcb_audit_json(struct tcb_offload *);
 
 const char *tcb_port_state_name(const struct tcb_port *);
 const char *tcb_policy_name(const struct tcb_offload *);

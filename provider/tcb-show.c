@@ -4,8 +4,10 @@
 #include "tcb-show.h"
 
 #include "netdev.h"
+#include "odp-util.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "tcb-audit.h"
 #include "tcb-meter.h"
 #include "tcb-offload.h"
 #include "tcb-port.h"
@@ -29,6 +31,9 @@ show_kernel(const struct tcb_offload *offload, struct ds *ds)
         { "error texts", a->ext_ack },
         { "packet rates", a->police_pkts },
         { "no per-CPU counters", a->no_percpu_stats },
+        { "connection tracking", a->ct_states != 0 },
+        { "group policies of VXLAN", a->vxlan_gbp },
+        { "tunnel flags", a->enc_flags },
         { "shared recirculation ids", offload->recirc_shared },
     };
     bool probed;
@@ -68,7 +73,7 @@ show_ports(const struct tcb_offload *offload, struct ds *ds)
 
         ds_put_format(ds, "  %-16s %7d  %-7s  %-6s %8u %14"PRIu64,
                       netdev_get_name(up->netdev), up->ifindex,
-                      port->internal ? "egress" : "ingress",
+                      tcb_hook_name(port->hook),
                       tcb_port_state_name(port),
                       atomic_count_get(&port->n_flows),
                       tcb_why_total(&port->why));
@@ -205,6 +210,42 @@ why_text(struct tcb_offload *offload, struct ds *ds)
     }
 }
 
+/* tc-batch/audit as text. */
+
+static void
+audit_text(struct tcb_offload *offload, struct ds *ds)
+{
+    struct tcb_audit a;
+
+    tcb_audit_run(offload, &a);
+    ds_put_format(ds, "%s: table and kernel %s\n", offload->up.name,
+                  tcb_audit_is_clean(&a) ? "agree" : "DO NOT AGREE");
+    for (size_t i = 0; i < a.n_ports; i++) {
+        const struct tcb_audit_port *p = &a.ports[i];
+
+        ds_put_format(ds, "  %-16s %-7s  %8u ours, %u foreign%s%s\n",
+                      p->name, p->hook, p->n_ours, p->n_foreign,
+                      p->error[0] ? "; not read to the end: " : "", p->error);
+    }
+    for (size_t i = 0; i < a.n_findings; i++) {
+        const struct tcb_audit_finding *f = &a.findings[i];
+
+        ds_put_format(ds, "  %s: %s: chain %"PRIu32" prio %u handle "
+                      "0x%"PRIx32" ufid:", a.ports[f->port].name,
+                      tcb_audit_kind_name(f->kind), f->id.chain, f->id.prio,
+                      f->id.handle);
+        odp_format_ufid(&f->ufid, ds);
+        ds_put_char(ds, '\n');
+    }
+    ds_put_format(ds, "  police actions: %u of meters, %u stranded, "
+                  "%u foreign\n", a.n_police_ours, a.n_police_stranded,
+                  a.n_police_foreign);
+    if (a.error[0]) {
+        ds_put_format(ds, "  not everything could be read: %s\n", a.error);
+    }
+    tcb_audit_destroy(&a);
+}
+
 /* Commands. */
 
 /* How one command answers for one offload object. */
@@ -218,6 +259,7 @@ static struct command commands[] = {
     { "tc-batch/show", tcb_show_json, show_text },
     { "tc-batch/stats", tcb_stats_json, stats_text },
     { "tc-batch/why", tcb_whys_json, why_text },
+    { "tc-batch/audit", tcb_audit_json, audit_text },
 };
 
 struct answer {

@@ -2,10 +2,11 @@
 #ifndef TCB_SHOW_H
 #define TCB_SHOW_H 1
 
-/* ovs-appctl tc-batch/show, tc-batch/stats and tc-batch/why.
+/* ovs-appctl tc-batch/show, stats, why and audit.
  *
- * All of them read counts that are kept anyway: none asks the kernel or walks
- * the flows.  With "ovs-appctl --format json" they answer in JSON. */
+ * All but the last read counts that are kept anyway, without asking the kernel
+ * or walking the flows.  With "ovs-appctl --format json" they answer in
+ * JSON. */
 
 /* Registers the commands.  Main thread, once. */
 void tcb_show_init(void);

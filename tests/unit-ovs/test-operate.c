@@ -529,6 +529,51 @@ test_modify_other_mask(void **bed_)
     assert_int_equal(stats.n_packets, 10);
 }
 
+/* The filter that goes is there until the new one is, and what it counts until
+ * then is not lost. */
+struct overlap {
+    unsigned int n_filters;     /* When the old one is deleted. */
+};
+
+static void
+count_overlap(struct fake_tc *tc, const struct nlmsghdr *nlh,
+              const struct tcnl_filter_info *info,
+              struct fake_tc_fault *f OVS_UNUSED)
+{
+    struct overlap *overlap = tc->aux;
+
+    if (nlh->nlmsg_type != RTM_DELTFILTER) {
+        return;
+    }
+    overlap->n_filters = tc->n_filters;
+    /* The fake has its lock here. */
+    for (size_t i = 0; i < tc->n_filters; i++) {
+        if (tc->filters[i]->id.handle == info->id.handle) {
+            tc->filters[i]->packets += 5;
+            tc->filters[i]->bytes += 500;
+        }
+    }
+}
+
+static void
+test_modify_other_mask_overlap(void **bed_)
+{
+    struct bed *bed = *bed_;
+    struct dpif_flow_stats stats;
+    struct overlap overlap = { 0 };
+
+    assert_int_equal(bed_add(bed, 0), 0);
+    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
+    bed->tc.aux = &overlap;
+    bed->tc.fault = count_overlap;
+    modify(bed, 0, OTHER_MASK, "2");
+    bed->tc.fault = NULL;
+    assert_int_equal(overlap.n_filters, 2);
+    assert_int_equal(bed_remove(bed, 0, &stats), 0);
+    assert_int_equal(stats.n_packets, 12);
+    assert_int_equal(stats.n_bytes, 1200);
+}
+
 static void
 test_modify_other_mask_refused(void **bed_)
 {
@@ -665,6 +710,27 @@ test_child_without_parent(void **bed_)
     assert_int_equal(ops[0].op.error, -1);
     assert_int_equal(bed->tc.n_sends, 0);
     bed_free(ops, 1);
+}
+
+/* In the worst order. */
+static void
+test_child_before_parent(void **bed_)
+{
+    struct bed *bed = *bed_;
+
+    bed_put(&ops[0], 2, 8, "2", DPIF_FP_CREATE);
+    bed_put(&ops[1], 1, 7, "recirc(8)", DPIF_FP_CREATE);
+    bed_put(&ops[2], 3, 9, "2", DPIF_FP_CREATE);
+    bed_put(&ops[3], 0, 0, "recirc(7)", DPIF_FP_CREATE);
+    bed_operate(bed, ops, 4);
+    for (int i = 0; i < 4; i++) {
+        /* Flow 3 has no parent at all. */
+        assert_int_equal(ops[i].op.error, i == 2 ? -1 : 0);
+    }
+    assert_int_equal(bed->tc.n_sends, 1);
+    assert_int_equal(bed->tc.n_filters, 3);
+    assert_int_equal(bed_filter(bed, 2)->id.chain, 8);
+    bed_free(ops, 4);
 }
 
 /* The child, and the child's child, go again. */
@@ -804,6 +870,8 @@ main(void)
         TEST(test_get, "get brings key, actions and counters"),
         TEST(test_modify_in_place, "modify in place carries counters over"),
         TEST(test_modify_other_mask, "modify with another mask"),
+        TEST(test_modify_other_mask_overlap,
+             "modify with another mask: the old filter goes last"),
         TEST(test_modify_other_mask_refused,
              "refused modify with another mask becomes a create"),
         TEST(test_modify_refused,
@@ -816,6 +884,7 @@ main(void)
         TEST(test_modify_lost, "lost answer of a modify"),
         TEST(test_create_existing, "create of an existing flow"),
         TEST(test_parent_and_child, "parent and child in one batch"),
+        TEST(test_child_before_parent, "child before its parent"),
         TEST(test_child_without_parent, "child without a parent is refused"),
         TEST(test_parent_refused,
              "refused parent takes its descendants back"),

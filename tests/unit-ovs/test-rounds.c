@@ -205,6 +205,35 @@ test_gone(void **bed_)
     assert_each_once(&round_, 10);
 }
 
+/* A parent that leaves TC for the kernel datapath takes its children along:
+ * there they are not, and each packet would be an upcall. */
+static void
+test_orphan(void **bed_)
+{
+    struct bed *bed = *bed_;
+    struct bed_op ops[3];
+
+    bed_put(&ops[0], 0, 0, "recirc(7)", DPIF_FP_CREATE);
+    bed_put(&ops[1], 1, 7, "2", DPIF_FP_CREATE);
+    bed_put(&ops[2], 2, 0, "2", DPIF_FP_CREATE);
+    bed_operate(bed, ops, 3);
+    bed_free(ops, 3);
+    run_round(bed, true, &round_);
+    assert_each_once(&round_, 3);
+    assert_int_not_equal(round_.stats[1].used, 1);
+
+    bed_put(&ops[0], 0, 0, "userspace(pid=1),recirc(7)", DPIF_FP_MODIFY);
+    bed_operate(bed, ops, 1);
+    assert_int_equal(ops[0].op.error, -1);
+    bed_free(ops, 1);
+    run_round(bed, true, &round_);
+    assert_int_equal(round_.stats[1].used, 1);
+    assert_int_not_equal(round_.stats[2].used, 1);
+
+    assert_int_equal(bed_remove(bed, 1, NULL), 0);
+    assert_int_equal(bed->tc.n_filters, 1);
+}
+
 /* Nothing is concluded from rounds that fail, are interrupted, or during which
  * a prio came or went. */
 static void
@@ -562,6 +591,7 @@ main(void)
         TEST(test_each_once, "each flow is reported once, with its counters"),
         TEST(test_foreign, "foreign filters are not reported"),
         TEST(test_omitted, "flow that the kernel's dump omits is reported"),
+        TEST(test_orphan, "a child whose parent left TC"),
         TEST(test_gone, "flow is gone after two whole rounds without it"),
         TEST(test_interrupted, "interrupted rounds prove nothing"),
         TEST(test_failed, "failed rounds prove nothing"),

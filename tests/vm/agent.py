@@ -11,12 +11,16 @@
 #   recv NAME SECONDS COUNT WORDS  waits for COUNT frames with all of WORDS
 #   count NAME WORDS               frames with all of WORDS, received so far
 #   clear                          forgets what was received
+#   ctl METHOD ARGUMENT...         what "ovs-appctl METHOD ARGUMENT..." answers,
+#                                  over one connection
 #   talk PROTO CLIENT-NETNS SERVER-NETNS SERVER-ADDR:PORT TO-ADDR:PORT BYTES
 #                                  a connection with data both ways; answers
 #                                  the client's address as the server saw it
 
 import contextlib
 import ctypes
+import glob
+import json
 import os
 import select
 import socket
@@ -224,9 +228,48 @@ def cmd_talk(proto, client_ns, server_ns, listen, to, size):
     return '%s %d' % answer[0][:2]
 
 
+class Control:
+    """A connection to ovs-vswitchd's control socket (JSON-RPC)."""
+
+    def __init__(self):
+        path, = glob.glob(os.environ['OVS_RUN'] + '/ovs-vswitchd.*.ctl')
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(TIMEOUT)
+        self.sock.connect(path)
+
+    def call(self, method, args):
+        request = {'method': method, 'params': args, 'id': 0}
+        self.sock.sendall(json.dumps(request).encode())
+        data = b''
+        while True:
+            chunk = self.sock.recv(65536)
+            if not chunk:
+                raise OSError('ovs-vswitchd closed the connection')
+            data += chunk
+            with contextlib.suppress(ValueError):
+                return json.loads(data)
+
+
+control = None
+
+
+def cmd_ctl(method, *args):
+    global control  # pylint: disable=global-statement
+    try:
+        control = control or Control()
+        reply = control.call(method, args)
+    except OSError:
+        control = None
+        raise
+    if reply['error'] is not None:
+        return 'error: ' + str(reply['error'])
+    return str(reply['result'])
+
+
 COMMANDS = {
     'open': cmd_open, 'send': cmd_send, 'recv': cmd_recv,
     'count': cmd_count, 'clear': cmd_clear, 'talk': cmd_talk,
+    'ctl': cmd_ctl,
 }
 
 

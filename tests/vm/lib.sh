@@ -51,24 +51,6 @@ not_ok() {
     [ $# = 0 ] || diag "$*"
 }
 
-# todo TEXT COMMAND...: a check of what is known not to hold yet.
-todo() {
-    local text=$1 before=$n_failed line
-    shift
-    "$@" >"$scratch/todo"
-    n_failed=$before
-    read -r line <"$scratch/todo"
-    case $line in
-    not*) sed "1s/\$/ # TODO $text/" "$scratch/todo" ;;
-    *) cat "$scratch/todo" ;;
-    esac
-}
-
-skip() {
-    n_results=$((n_results + 1))
-    printf 'ok %d - %s # SKIP %s\n' "$n_results" "$1" "$2"
-}
-
 # check NAME COMMAND...: ok when COMMAND succeeds; its output is shown if not.
 check() {
     local name=$1
@@ -175,6 +157,24 @@ veth() {
     ip -n "h$1" link set "e$1" up
 }
 
+# bond_make: a host h1 with 10.0.0.1 at a bond e1 of two devices, whose peers
+# are members of the bond b1 here.
+bond_make() {
+    local m
+    ip netns add h1
+    in_host 1 sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
+    ip link add b1 type bond mode active-backup miimon 50
+    ip -n h1 link add e1 type bond mode active-backup miimon 50
+    for m in a b; do
+        ip link add "b1$m" type veth peer name "e1$m" netns h1
+        ip -n h1 link set "e1$m" master e1
+        ip link set "b1$m" master b1
+    done
+    ip -n h1 link set e1 address 02:00:00:00:00:01 up
+    ip -n h1 addr add 10.0.0.1/24 dev e1
+    ip link set b1 up
+}
+
 in_host() {
     ip netns exec "h$1" "${@:2}"
 }
@@ -212,7 +212,7 @@ pings() {
 # Frames and connections, see agent.py.
 
 agent_start() {
-    coproc AGENT { exec python3 "$VM_TESTS/agent.py" 2>&1; }
+    coproc AGENT { OVS_RUN=$OVS_RUN exec python3 "$VM_TESTS/agent.py" 2>&1; }
     # shellcheck disable=SC2153
     agent_pid=$AGENT_PID
     agent_in=${AGENT[1]} agent_out=${AGENT[0]}
@@ -371,6 +371,7 @@ cleanup() {
     for name in $(ip netns list | awk '/^h[0-9]/ { print $1 }'); do
         ip netns delete "$name"
     done
+    ip link delete b1
     tc actions flush action police
     rm -rf "$scratch"
 } >/dev/null 2>&1
