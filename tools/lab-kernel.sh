@@ -59,6 +59,7 @@ kernel_build() {
     fi
     rm -rf "$KERNEL_DIR"
     mv "$build/out" "$KERNEL_DIR"
-    rm -rf "$build"
+    # Takes half a minute, and nothing waits for it.
+    rm -rf "$build" &
     prune 2 "$CACHE/kernel-$LAB_KERNEL"/????????????????/
 }
