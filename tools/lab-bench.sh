@@ -62,7 +62,7 @@ bench_ratio() {
 # bench_write FILE
 bench_write() {
     jq -n --arg bench "$BENCH" --arg kernel "$BENCH_KERNEL" \
-        --arg ovs "$OVS_VERSION" --arg accel "$BENCH_ACCEL" \
+        --arg ovs "${OVS_VERSION%%-*}" --arg accel "$BENCH_ACCEL" \
         --argjson cpus "$BENCH_CPUS" \
         --argjson rows "$(printf '%s\n' "${BENCH_ROWS[@]}" | jq -s .)" \
         --argjson ratios "$(printf '%s\n' "${BENCH_RATIOS[@]}" | jq -s add)" '

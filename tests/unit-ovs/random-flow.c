@@ -83,7 +83,8 @@ static const char *const tunnels[] = {
 static const char *const mplses[] = {
     "label=1/0x0,tc=0/0,ttl=64/0x0,bos=1/0", "label=100,tc=0/0,ttl=64/0,bos=1",
     "label=100,tc=7,ttl=64,bos=1",
-    "label=9,tc=0/0,ttl=64/0,bos=0,label=2/0,tc=0/0,ttl=9/0,bos=1/0", "label=0/0,tc=0/0,ttl=64,bos=1/0",
+    "label=9,tc=0/0,ttl=64/0,bos=0,label=2/0,tc=0/0,ttl=9/0,bos=1/0",
+    "label=0/0,tc=0/0,ttl=64,bos=1/0",
 };
 /* Keys that one provider or both refuse, or that they take for something
  * else; see difference.c. */
