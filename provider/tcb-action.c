@@ -521,7 +521,7 @@ tcb_translate_list(struct tcb_translation *t, const struct nlattr *actions,
             return error;
         }
     }
-    return 0;
+    return left ? tcb_refuse_action(t, "truncated actions") : 0;
 }
 
 int

@@ -40,7 +40,7 @@ put_key_and_mask(const struct match *match, struct ofpbuf *buf,
         .mask = &match->wc.masks,
         .support = {
             .max_vlan_headers = 2,
-            .max_mpls_depth = 1,
+            .max_mpls_depth = 2,
             .recirc = true,
             .ct_state = true,
             .ct_zone = true,

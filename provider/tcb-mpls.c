@@ -60,6 +60,20 @@ tcb_mpls_to_flower(struct match *match, struct tcnl_flower *flower,
     return partial ? tcb_refuse_match(why, "mpls with a partial mask") : 0;
 }
 
+/* OVS cannot read a key of MPLS in which no entry is the last one.  So one is,
+ * whether that is matched or not: the outermost or, if it is matched not to be
+ * it, the second. */
+static void
+end_entries(const struct tcnl_flower *flower, struct match *match)
+{
+    bool second = (tcnl_flower_has(flower, TCNL_KEY_MPLS_BOS)
+                   && !flower->key.mpls_bos);
+
+    if (eth_type_mpls(match->flow.dl_type)) {
+        match->flow.mpls_lse[second] |= htonl(MPLS_BOS_MASK);
+    }
+}
+
 void
 tcb_mpls_from_flower(const struct tcnl_flower *flower, struct match *match)
 {
@@ -75,6 +89,7 @@ tcb_mpls_from_flower(const struct tcnl_flower *flower, struct match *match)
     if (tcnl_flower_has(flower, TCNL_KEY_MPLS_TTL)) {
         match_set_mpls_ttl(match, 0, flower->key.mpls_ttl);
     }
+    end_entries(flower, match);
 }
 
 /* ## Actions. */

@@ -35,6 +35,7 @@ script_tests = \
 # Tests of the provider, which need Open vSwitch.  Unlike the others each of
 # them needs lines of its own below.
 ovs_tests = \
+	%D%/unit-ovs/test-bad-input \
 	%D%/unit-ovs/test-branches \
 	%D%/unit-ovs/test-flow-table \
 	%D%/unit-ovs/test-in-tree \
@@ -75,7 +76,7 @@ LDADD += $(CMOCKA_LIBS)
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
-EXTRA_PROGRAMS = $(unit_tests) $(ovs_tests)
+EXTRA_PROGRAMS = $(unit_tests) $(ovs_tests) $(ovs_programs)
 
 # ## Tests of the provider.
 #
@@ -84,7 +85,11 @@ EXTRA_PROGRAMS = $(unit_tests) $(ovs_tests)
 # a function of it say so: all definitions of a program come before those of
 # the library, and WRAP(FUNCTION) in a source makes an option of the linker.
 
+# Run in a machine with a kernel of its own, by oracle/oracle.sh.
+ovs_programs = %D%/oracle/oracle
+
 if WITH_OVS
+check_PROGRAMS += $(ovs_programs)
 if HAVE_CMOCKA
 check_PROGRAMS += $(ovs_tests)
 TESTS += $(ovs_tests)
@@ -97,15 +102,23 @@ ovs_test_cflags = $(OVS_TEST_WARN_CFLAGS) $(SAN_CFLAGS) $(CMOCKA_CFLAGS)
 ovs_test_ldadd = tests/libfake.a ovs/lib/libopenvswitch.la $(CMOCKA_LIBS) \
 	$(MNL_LIBS)
 bed_sources = %D%/unit-ovs/bed.c %D%/unit-ovs/bed.h
-translate_sources = %D%/unit-ovs/translate.c \
+flow_sources = %D%/unit-ovs/flow-text.c %D%/unit-ovs/flow-text.h
+in_tree_sources = %D%/unit-ovs/in-tree.c %D%/unit-ovs/in-tree-wrap.c \
+	%D%/unit-ovs/in-tree.h
+translate_sources = $(flow_sources) %D%/unit-ovs/made-up-ports.c \
+	%D%/unit-ovs/translate.c \
 	%D%/unit-ovs/translate-flows.c %D%/unit-ovs/translate.h
+oracle_sources = %D%/unit-ovs/difference.c %D%/unit-ovs/difference.h \
+	%D%/unit-ovs/random-flow.c %D%/unit-ovs/random-flow.h
 replacing = -Wl,--allow-multiple-definition
 wrap_of = $(shell $(SED) -n 's/.*WRAP(\([a-z_]*\)).*/-Wl,--wrap=\1/p' \
 	$(srcdir)/$(1) | sort -u)
 
 # The sources include the config.h of Open vSwitch.
-%D%/unit-ovs/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
+%D%/unit-ovs/%.$(OBJEXT) %D%/oracle/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
 ovs_test_objects = \
+	$(tests_oracle_oracle_OBJECTS) \
+	$(tests_unit_ovs_test_bad_input_OBJECTS) \
 	$(tests_unit_ovs_test_branches_OBJECTS) \
 	$(tests_unit_ovs_test_flow_table_OBJECTS) \
 	$(tests_unit_ovs_test_in_tree_OBJECTS) \
@@ -117,6 +130,23 @@ $(ovs_test_objects): | ovs-lib
 ovs/lib/libopenvswitch.la: ovs-lib
 	@:
 endif
+
+tests_oracle_oracle_SOURCES = %D%/oracle/oracle.c \
+	%D%/oracle/coverage.c %D%/oracle/coverage.h \
+	%D%/oracle/filter-text.c %D%/oracle/filter-text.h \
+	%D%/oracle/round-trip.c %D%/oracle/round-trip.h \
+	%D%/oracle/twin.c %D%/oracle/twin.h \
+	$(flow_sources) $(oracle_sources)
+tests_oracle_oracle_CPPFLAGS = $(ovs_test_cppflags) \
+	-I$(srcdir)/tests/unit-ovs
+tests_oracle_oracle_CFLAGS = $(ovs_test_cflags)
+tests_oracle_oracle_LDADD = ovs/lib/libopenvswitch.la $(MNL_LIBS)
+
+tests_unit_ovs_test_bad_input_SOURCES = %D%/unit-ovs/test-bad-input.c \
+	$(bed_sources)
+tests_unit_ovs_test_bad_input_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_bad_input_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_bad_input_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_branches_SOURCES = %D%/unit-ovs/test-branches.c \
 	$(translate_sources)
@@ -131,12 +161,12 @@ tests_unit_ovs_test_flow_table_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_flow_table_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_in_tree_SOURCES = %D%/unit-ovs/test-in-tree.c \
-	%D%/unit-ovs/in-tree.c %D%/unit-ovs/in-tree.h $(translate_sources)
+	$(in_tree_sources) $(translate_sources) $(oracle_sources)
 tests_unit_ovs_test_in_tree_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_in_tree_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_in_tree_LDADD = $(ovs_test_ldadd)
 tests_unit_ovs_test_in_tree_LDFLAGS = $(replacing) \
-	$(call wrap_of,%D%/unit-ovs/test-in-tree.c)
+	$(call wrap_of,%D%/unit-ovs/in-tree-wrap.c)
 
 tests_unit_ovs_test_operate_SOURCES = %D%/unit-ovs/test-operate.c \
 	$(bed_sources)

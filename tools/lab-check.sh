@@ -4,7 +4,7 @@
 # "lab check": test groups and their counts.  A group that runs no test has
 # failed, and a skip is never a pass.
 
-CHECK_GROUPS=(lint build ovs asan tsan fuzz distcheck vm)
+CHECK_GROUPS=(lint build ovs asan tsan fuzz distcheck vm oracle)
 
 cmd_check() {
     local group known
@@ -304,6 +304,20 @@ check_vm() {
     for script in "${own[@]}"; do
         check_vm_boot "$script"
     done
+}
+
+# The provider against OVS's own, both in one machine.
+check_oracle() {
+    local flows=${ORACLE_FLOWS:-20000}
+    if check_cached ovs --enable-werror; then
+        machine_prepare
+        # shellcheck disable=SC2034
+        ORACLE_PROGRAM=$CHECK_TREE/tests/oracle/oracle
+        LAB_EXPORTS+=(ORACLE_PROGRAM ORACLE_FLOWS ORACLE_SEED)
+        LAB_TEST_TIMEOUT=${LAB_TEST_TIMEOUT:-$((600 + flows / 20))}
+        check_vm_boot "$TOP/tests/oracle/oracle.sh"
+    fi
+    unlock "$CHECK_LOCK"
 }
 
 check_vm_boot() {

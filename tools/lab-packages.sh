@@ -55,6 +55,10 @@ LAB_PACKAGES_FUZZ="
 clang:clang
 libclang-rt-14-dev:/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a
 "
+LAB_PACKAGES_BENCH="
+valgrind:valgrind
+jq:jq
+"
 LAB_PACKAGES_LINT="
 shellcheck:shellcheck
 "

@@ -17,7 +17,7 @@ run_dir() {
 
 # write_job MODE [ARG...]: what the guest is to do.
 write_job() {
-    local mode=$1 rows=24 cols=80
+    local mode=$1 rows=24 cols=80 name
     shift
     if [ "$mode" = shell ] && [ -t 0 ]; then
         read -r rows cols < <(stty size) || true
@@ -36,6 +36,9 @@ write_job() {
         printf 'export LAB_ACCEL=%q LAB_KERNEL=%q LAB_OVS=%q LAB_CPUS=%q\n' \
             "$VM_ACCEL" "${KERNEL_RELEASE:-$(uname -r)}" "$OVS_VERSION" \
             "${VM_CPUS:-$(nproc)}"
+        for name in "${LAB_EXPORTS[@]}"; do
+            printf 'export %s=%q\n' "$name" "${!name-}"
+        done
         printf 'LAB_ARGS=('
         [ $# = 0 ] || printf '%q ' "$@"
         printf ')\n'

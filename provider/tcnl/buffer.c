@@ -80,23 +80,43 @@ tcnl_msg_cancel(struct tcnl_buffer *b)
     b->failed = false;
 }
 
+/* Room for an attribute at the end of the open message, with 'len' bytes of
+ * payload that the caller writes, or NULL.  This is what most of the time of
+ * making a message goes into, so it does without the calls of libmnl. */
+static struct nlattr *
+put_attr(struct tcnl_buffer *b, uint16_t type, size_t len)
+{
+    size_t size = MNL_ATTR_HDRLEN + MNL_ALIGN(len);
+    struct nlattr *attr;
+
+    if (!is_open(b)) {
+        return NULL;
+    }
+    if (len > MAX_PAYLOAD || room(b) - b->msg->nlmsg_len < size) {
+        b->failed = true;
+        return NULL;
+    }
+    /* Every put pads, so the end is aligned. */
+    attr = (void *) ((uint8_t *) b->msg + b->msg->nlmsg_len);
+    attr->nla_type = type;
+    attr->nla_len = (uint16_t) (MNL_ATTR_HDRLEN + len);
+    b->msg->nlmsg_len += (uint32_t) size;
+    return attr;
+}
+
 void
 tcnl_put(struct tcnl_buffer *b, uint16_t type, const void *data, size_t len)
 {
-    size_t padding = MNL_ALIGN(len) - len;
+    struct nlattr *attr = put_attr(b, type, len);
+    static const uint32_t zeros;
 
-    if (!is_open(b)) {
-        return;
-    }
-    if (len > MAX_PAYLOAD
-        || !mnl_attr_put_check(b->msg, room(b), type, len, data)) {
-        b->failed = true;
-        return;
-    }
+    if (attr && len) {
+        uint8_t *payload = (uint8_t *) attr + MNL_ATTR_HDRLEN;
 
-    /* libmnl 1.0.4 leaves there what was in the memory before. */
-    memset((uint8_t *) mnl_nlmsg_get_payload_tail(b->msg) - padding, 0,
-           padding);
+        /* The padding first, with the rest of its word. */
+        memcpy(payload + MNL_ALIGN(len) - sizeof zeros, &zeros, sizeof zeros);
+        memcpy(payload, data, len);
+    }
 }
 
 void
@@ -132,32 +152,27 @@ tcnl_put_string(struct tcnl_buffer *b, uint16_t type, const char *s)
 size_t
 tcnl_nest_begin(struct tcnl_buffer *b, uint16_t type)
 {
-    struct nlattr *nest;
+    struct nlattr *nest = put_attr(b, NLA_F_NESTED | type, 0);
 
-    if (!is_open(b)) {
-        return 0;
-    }
-    nest = mnl_attr_nest_start_check(b->msg, room(b), type);
-    if (!nest) {
-        b->failed = true;
-        return 0;
-    }
-    return (uint8_t *) nest - (uint8_t *) b->msg;
+    return nest ? (size_t) ((uint8_t *) nest - (uint8_t *) b->msg) : 0;
 }
 
 void
 tcnl_nest_end(struct tcnl_buffer *b, size_t mark)
 {
+    struct nlattr *nest;
+    size_t len;
+
     if (!is_open(b)) {
         return;
     }
-
-    /* mnl_attr_nest_end() would silently wrap nla_len. */
-    if (b->msg->nlmsg_len - mark > UINT16_MAX) {
+    len = b->msg->nlmsg_len - mark;
+    if (len > UINT16_MAX) {
         b->failed = true;
         return;
     }
-    mnl_attr_nest_end(b->msg, (void *) ((uint8_t *) b->msg + mark));
+    nest = (void *) ((uint8_t *) b->msg + mark);
+    nest->nla_len = (uint16_t) len;
 }
 
 void

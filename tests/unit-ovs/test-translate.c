@@ -144,7 +144,7 @@ report(const struct test_result *result, struct test_flow *back)
     struct odputil_keybuf keybuf;
     struct odp_flow_key_parms parms = {
         .key_buf = &back->key,
-        .support = { .max_vlan_headers = 2, .max_mpls_depth = 1,
+        .support = { .max_vlan_headers = 2, .max_mpls_depth = 2,
                      .recirc = true, .ct_state = true, .ct_zone = true,
                      .ct_mark = true, .ct_label = true },
     };
@@ -171,6 +171,7 @@ check_round_trip(const char *match, const char *actions)
 {
     struct test_flow flow, back;
     struct test_result result;
+    struct match reported;
     char *s1, *s2;
 
     test_flow_parse(&flow, match, actions);
@@ -181,6 +182,9 @@ check_round_trip(const char *match, const char *actions)
     }
     test_through_netlink(&result);
     report(&result, &back);
+
+    /* It must be one that OVS itself can read. */
+    test_flow_match(&back, &reported);
 
     s1 = test_format_match(&flow);
     s2 = test_format_match(&back);
@@ -569,6 +573,45 @@ test_odd_matches(void **state OVS_UNUSED)
     check_refused(match, "metadata");
 }
 
+/* Options of Geneve that are cut off, contradict their length, or have bits
+ * that TC does not know. */
+static void
+test_odd_geneve(void **state OVS_UNUSED)
+{
+    static const struct {
+        uint8_t opts[12];
+        unsigned int len;
+        const char *detail;
+    } odd[] = {
+        { { 1, 2, 3, 2, 4, 5, 6, 7 }, 8, "tunnel with odd geneve options" },
+        { { 1, 2, 3 }, 3, "tunnel with odd geneve options" },
+        { { 1, 2, 3, 1, 4, 5, 6, 7, 8, 9 }, 10,
+          "tunnel with odd geneve options" },
+        { { 1, 2, 3, 0, 1, 2, 3, 1, 4, 5, 6, 7 }, 12,
+          "tunnel with odd geneve options" },
+        { { 1, 2, 3, 0x21, 4, 5, 6, 7 }, 8,
+          "tunnel with reserved geneve bits" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+        struct tun_metadata *m;
+        struct tcnl_flower flower;
+        struct tcb_refusal why;
+        struct match match;
+        uint32_t chain;
+
+        parse_match(packets[19], &match);
+        m = &match.flow.tunnel.metadata;
+        m->present.len = odd[i].len;
+        memcpy(m->opts.u8, odd[i].opts, odd[i].len);
+        memset(match.wc.masks.tunnel.metadata.opts.u8, 0xff, odd[i].len);
+        assert_int_equal(tcb_match_to_flower(&match, &test_able, true,
+                                             &flower, &chain, &why),
+                         EOPNOTSUPP);
+        assert_string_equal(why.detail, odd[i].detail);
+    }
+}
+
 /* Filters of others. */
 static void
 test_not_ours(void **state OVS_UNUSED)
@@ -653,6 +696,7 @@ main(void)
         cmocka_unit_test(test_exact_ip_proto),
         cmocka_unit_test(test_mask_bytes),
         cmocka_unit_test(test_odd_matches),
+        cmocka_unit_test(test_odd_geneve),
         cmocka_unit_test(test_not_ours),
         cmocka_unit_test(test_why),
     };

@@ -8,15 +8,17 @@
  *    port 1, 2    ready
  *    port 3       ready, internal
  *    port 4       known, but not ready
+ *    port 5, 6    ready, tunnels
  *    meter 1..15  police index TCB_POLICE_BASE + meter */
 
+#include "flow-text.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "tcb-action.h"
 #include "tcb-match.h"
 
-#define TEST_N_PORTS 5
+#define TEST_N_PORTS 7
 #define TEST_INTERNAL_PORT 3
 #define TEST_UNREADY_PORT 4
 
@@ -37,31 +39,15 @@ test_ifindex(int port_no)
 #define ICMP4 IN "eth_type(0x0800),ipv4(proto=1,frag=no),icmp()"
 #define MPLS IN "eth_type(0x8847),mpls(label=1/0x0,tc=0/0,ttl=64/0x0,bos=1/0)"
 
-/* A datapath flow as text. */
-struct test_text {
-    const char *match, *actions;
-};
-
 /* Flows that are translated, and come back as they were. */
 extern const struct test_text test_accepted[];
 extern const size_t test_n_accepted;
-
-/* Is it a flow of which we make another filter than OVS's own provider does?
- * The reasons are in tcb-match.h and tcb-action.h. */
-bool test_is_deviation(const struct test_text *);
-
-/* The same, parsed. */
-struct test_flow {
-    struct ofpbuf key, mask, actions;
-    bool geneve;                /* Comes from a Geneve tunnel. */
-};
 
 /* A kernel that can do everything. */
 extern const struct tcnl_abilities test_able;
 
 void test_flow_parse(struct test_flow *, const char *match,
                      const char *actions);
-void test_flow_uninit(struct test_flow *);
 void test_flow_match(const struct test_flow *, struct match *);
 
 /* What became of it. */
@@ -83,8 +69,5 @@ void test_through_netlink(struct test_result *);
 /* Reads the attributes inside TCA_OPTIONS.  Fails the test on errors. */
 void test_read_options(const void *options, size_t len, struct tcnl_flower *,
                        struct tcnl_actions *);
-
-char *test_format_match(const struct test_flow *);
-char *test_format_actions(const struct ofpbuf *);
 
 #endif /* translate.h */

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs of "lab bench", built with the tests.  What is measured comes from
+# the library of the patched Open vSwitch, as for the tests of the provider.
+
+ovs_benches = %D%/translate
+EXTRA_PROGRAMS += $(ovs_benches)
+
+%D%/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
+if WITH_OVS
+check_PROGRAMS += $(ovs_benches)
+$(bench_translate_OBJECTS): | ovs-lib
+endif
+
+bench_translate_SOURCES = %D%/translate.c $(flow_sources) $(in_tree_sources) \
+	tests/unit-ovs/made-up-ports.c tests/unit-ovs/random-flow.c \
+	tests/unit-ovs/random-flow.h
+bench_translate_CPPFLAGS = $(ovs_test_cppflags) \
+	-I$(srcdir)/tests/unit-ovs
+bench_translate_CFLAGS = $(ovs_test_cflags)
+bench_translate_LDADD = ovs/lib/libopenvswitch.la $(MNL_LIBS)
+bench_translate_LDFLAGS = $(replacing) \
+	$(call wrap_of,tests/unit-ovs/in-tree-wrap.c)
