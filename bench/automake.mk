@@ -3,13 +3,13 @@
 # Programs of "lab bench", built with the tests.  What is measured comes from
 # the library of the patched Open vSwitch, as for the tests of the provider.
 
-ovs_benches = %D%/translate
+ovs_benches = %D%/translate %D%/operate
 EXTRA_PROGRAMS += $(ovs_benches)
 
 %D%/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
 if WITH_OVS
 check_PROGRAMS += $(ovs_benches)
-$(bench_translate_OBJECTS): | ovs-lib
+$(bench_translate_OBJECTS) $(bench_operate_OBJECTS): | ovs-lib
 endif
 
 bench_translate_SOURCES = %D%/translate.c $(flow_sources) $(in_tree_sources) \
@@ -21,3 +21,12 @@ bench_translate_CFLAGS = $(ovs_test_cflags)
 bench_translate_LDADD = ovs/lib/libopenvswitch.la $(MNL_LIBS)
 bench_translate_LDFLAGS = $(replacing) \
 	$(call wrap_of,tests/unit-ovs/in-tree-wrap.c)
+
+bench_operate_SOURCES = %D%/operate.c %D%/raw.c %D%/raw.h \
+	tests/oracle/twin.c tests/oracle/twin.h \
+	$(flow_sources) tests/unit-ovs/random-flow.h
+bench_operate_CPPFLAGS = $(ovs_test_cppflags) \
+	-I$(srcdir)/tests/unit-ovs -I$(srcdir)/tests/oracle
+bench_operate_CFLAGS = $(ovs_test_cflags)
+bench_operate_LDADD = ovs/lib/libopenvswitch.la $(MNL_LIBS)
+bench_operate_LDFLAGS = $(call wrap_of,bench/operate.c)

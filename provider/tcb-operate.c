@@ -222,7 +222,9 @@ del(struct tcb_run *run, struct dpif_op *op)
     }
     switch (claim(run, op->flow_del.ufid, false, &flow)) {
     case TCB_CLAIM_OLD:
-        tcb_run_add(run, TCB_TASK_DEL, op, flow, tcb_build_del);
+        tcb_run_add(run, TCB_TASK_DEL, op, flow,
+                    op->flow_del.stats ? tcb_build_del
+                                       : tcb_build_silent_del);
         break;
     case TCB_CLAIM_DEAD:
         tcb_finish_deleted(run, op, flow);

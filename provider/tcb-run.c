@@ -47,6 +47,16 @@ tcb_build_del(struct tcnl_buffer *b, const struct tcb_run *run OVS_UNUSED,
 }
 
 int
+tcb_build_silent_del(struct tcnl_buffer *b,
+                     const struct tcb_run *run OVS_UNUSED,
+                     const struct tcb_flow *flow)
+{
+    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
+
+    return tcnl_filter_put_del(b, &id, 0);
+}
+
+int
 tcb_build_get(struct tcnl_buffer *b, const struct tcb_run *run OVS_UNUSED,
               const struct tcb_flow *flow)
 {

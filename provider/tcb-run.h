@@ -40,8 +40,10 @@ struct tcb_task *tcb_run_add(struct tcb_run *, enum tcb_task_kind,
 /* Sends what is in the batch and finishes every task of it. */
 void tcb_run_flush(struct tcb_run *);
 
-/* Builders of messages about a claimed flow. */
+/* Builders of messages about a claimed flow.  The echo of a delete brings the
+ * final counters, and costs twice the delete. */
 tcb_build_func tcb_build_add, tcb_build_replace, tcb_build_del, tcb_build_get;
+tcb_build_func tcb_build_silent_del;    /* Without echo. */
 
 /* Settles the UNKNOWN slots of the batch that was just flushed. */
 void tcb_settle(struct tcb_run *);

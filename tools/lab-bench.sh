@@ -11,7 +11,7 @@
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate)
+BENCHES=(translate install modify delete)
 
 cmd_bench() {
     local name known files=()
@@ -115,4 +115,98 @@ bench_translate() {
             "${count[intree]}" "${count[ours]}" "$ratio"
     done
     unlock "$CHECK_LOCK"
+}
+
+# Installing, modifying and deleting flows, in the machine.  One run of the
+# program measures all three; what is asked for is shown.
+
+# operate_measure: once for each call of the lab; sets OPERATE_RUN_DIR.
+OPERATE_RUN_DIR=
+operate_measure() {
+    [ -z "$OPERATE_RUN_DIR" ] || return 0
+    FAIL=0
+    check_cached ovs --enable-werror ||
+        die "the bench does not build"
+    machine_prepare
+    BENCH_PROGRAM=$CHECK_TREE/bench/operate
+    BENCH_FLOWS=${BENCH_FLOWS:-"1000 10000 100000"}
+    BENCH_RUNS=${BENCH_RUNS:-5}
+    BENCH_THREADS=${BENCH_THREADS:-"1 2"}
+    LAB_EXPORTS+=(BENCH_PROGRAM BENCH_FLOWS BENCH_RUNS BENCH_THREADS)
+    write_job command "$TOP/bench/operate.sh"
+    machine_run "${LAB_TIMEOUT:-7200}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    unlock "$CHECK_LOCK"
+    OPERATE_RUN_DIR=$RUN_DIR
+}
+
+# operate_medians OPERATION: lines "CASE VARIANT MEDIAN MIN MAX RUNS SYSCALLS".
+operate_medians() {
+    awk -v operation="$1" '
+        $4 == operation {
+            key = $2 "." $1 ($3 > 1 ? ".threads" $3 : "") " " $5
+            if (!(key in n)) order[++keys] = key
+            us[key, ++n[key]] = $7
+            calls[key] = $8
+        }
+        END {
+            for (k = 1; k <= keys; k++) {
+                key = order[k]
+                for (i = 2; i <= n[key]; i++)
+                    for (j = i; j > 1 && us[key, j] < us[key, j - 1]; j--) {
+                        t = us[key, j]; us[key, j] = us[key, j - 1]
+                        us[key, j - 1] = t
+                    }
+                print key, us[key, int((n[key] + 1) / 2)], us[key, 1],
+                    us[key, n[key]], n[key], calls[key]
+            }
+        }' "$OPERATE_RUN_DIR/operate"
+}
+
+# operate_show OPERATION [IN-TREE-OPERATION]
+operate_show() {
+    local case variant median min max runs calls
+    local -A medians=()
+    operate_measure
+    # shellcheck disable=SC2153
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    printf '%s: us per flow (%s, %s cpus, Linux %s)\n' "$1" "$VM_ACCEL" \
+        "$VM_CPUS" "$KERNEL_RELEASE"
+    printf '%-24s %-8s %9s %9s %9s %5s %15s\n' case variant median min max \
+        runs "system calls"
+    while read -r case variant median min max runs calls; do
+        printf '%-24s %-8s %9s %9s %9s %5s %15s\n' "$case" "$variant" \
+            "$median" "$min" "$max" "$runs" "$calls"
+        bench_row "$case" "$variant" "$runs" median_us_per_flow "$median" \
+            min "$min" max "$max" syscalls_per_flow "$calls"
+        medians[$case.$variant]=$median
+    done < <(operate_medians "$1")
+    for case in "${!medians[@]}"; do
+        case $case in
+        *.ours) ;;
+        *) continue ;;
+        esac
+        case=${case%.ours}
+        for variant in intree raw; do
+            [ -n "${medians[$case.$variant]-}" ] || continue
+            bench_ratio ours "$variant" "$case" \
+                "$(div "${medians[$case.$variant]}" "${medians[$case.ours]}" 3)"
+        done
+    done
+    printf '%s\n' "${BENCH_RATIOS[@]}" | jq -rs 'add | to_entries[] |
+        "ratio \(.key): \(.value)"' | sort
+}
+
+bench_install() {
+    operate_show install
+}
+
+bench_modify() {
+    operate_show modify
+}
+
+bench_delete() {
+    operate_show delete
+    printf '\n'
+    BENCH=delete-nostats operate_show delete-nostats
 }

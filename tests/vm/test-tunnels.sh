@@ -7,6 +7,10 @@
 . "${0%/*}/lib.sh"
 
 NAT=10.1.1.240
+# What OVS says, with its own provider too, when it exits and when a tunnel goes
+# away while flows recirculate.
+LOG_ALLOWED+=('recirc_id [0-9]+ left allocated when ofproto'
+    'receive tunnel port not found')
 
 # in_tc PORT...: IP flows from each of the ports, and no other than in TC.
 in_tc() {
