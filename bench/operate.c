@@ -8,8 +8,9 @@
  *
  *     intree  OVS's own tc provider, its operate callback called directly
  *     ours    the same callback of ours, with BATCH operations each
- *     raw     what the kernel lets anyone do: the messages of the same filters,
- *             built beforehand, BATCH in one send with an ack of the last
+ *     raw     what the kernel lets anyone do: the messages of the same
+ *             filters, built beforehand, BATCH in one send with an ack of the
+ *             last
  *
  * Each run installs FLOWS filters, gives each another output ("modify"), and
  * deletes them all, once for their final counters ("delete") and once without

@@ -85,6 +85,22 @@ add_reserved_geneve(struct ofpbuf *b)
     add_tunnel(b, OVS_TUNNEL_KEY_ATTR_GENEVE_OPTS, opts, sizeof opts);
 }
 
+/* Options of Geneve and of VXLAN. */
+static void
+add_two_kinds(struct ofpbuf *b)
+{
+    static const uint8_t opts[] = { 1, 2, 0x80, 1, 1, 2, 3, 4 };
+    size_t set, tunnel = begin_tunnel(b, &set);
+    size_t vxlan;
+
+    nl_msg_put_unspec(b, OVS_TUNNEL_KEY_ATTR_GENEVE_OPTS, opts, sizeof opts);
+    vxlan = nl_msg_start_nested(b, OVS_TUNNEL_KEY_ATTR_VXLAN_OPTS);
+    nl_msg_put_u32(b, OVS_VXLAN_EXT_GBP, 5);
+    nl_msg_end_nested(b, vxlan);
+    nl_msg_end_nested(b, tunnel);
+    nl_msg_end_nested(b, set);
+}
+
 static void
 add_unknown_tunnel_key(struct ofpbuf *b)
 {
@@ -176,6 +192,7 @@ static const struct bad bads[] = {
       "set(tunnel) with odd geneve options", NULL },
     { TCP4, "set(tunnel(tun_id=0x5,dst=2.2.2.2,ipv6_dst=1::1,ttl=64,"
       "flags(key))),2", "set(tunnel) of two address families", NULL },
+    { TCP4, "", "set(tunnel) with options of two kinds", add_two_kinds },
     { TCP4, "", "set(tunnel) with an unknown option",
       add_unknown_tunnel_key },
     { TCP4, "", "action ", add_unknown_action },

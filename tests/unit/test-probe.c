@@ -42,6 +42,11 @@ struct filter {
     struct tcnl_actions actions;
 };
 
+/* The kernel refuses others. */
+#define ALL_ENC_FLAGS                                                   \
+    (TCNL_ENC_FLAGS_CSUM | TCNL_ENC_FLAGS_DONT_FRAGMENT                 \
+     | TCNL_ENC_FLAGS_OAM | TCNL_ENC_FLAGS_CRIT_OPT)
+
 struct model {
     /* What it can do. */
     bool no_flower, own_choice, no_text, one_mask, no_pkts, no_flags;
@@ -138,6 +143,11 @@ takes_keys(struct filter *f, struct fake_verdict *v)
     }
     if (tcnl_flower_has(flower, TCNL_KEY_ENC_GBP) && m->no_gbp) {
         refuse(v, EINVAL, "Unknown tunnel option type");
+        return false;
+    }
+    if (tcnl_flower_has(flower, TCNL_KEY_ENC_FLAGS) && !m->no_enc_flags
+        && ntohl(flower->mask.enc_flags) & ~ALL_ENC_FLAGS) {
+        refuse(v, EINVAL, "reserved bit set");
         return false;
     }
     if (m->no_enc_flags) {
