@@ -25,7 +25,10 @@ suite_run() {
     packages_need "$LAB_PACKAGES_SUITE" "$LAB_PACKAGES_BUILD"
     # The in-tree provider is tried in a build without ours, so that nothing
     # of ours is in what it is recorded for.
-    [ "$LAB_PROVIDER" = tc-batch ] || OVS_CONFIGURE+=(--disable-libmnl)
+    if [ "$LAB_PROVIDER" = tc ]; then
+        OVS_CONFIGURE+=(--disable-libmnl)
+        OVS_VARIANT=-in-tree
+    fi
     machine_prepare
     run_dir suite
     suite_select "$@"
@@ -58,7 +61,7 @@ suite_select() {
     local line number='^ *([0-9]+): [^ ]+ +(.*[^ ]) *$'
     SUITE_SCRIPT=$OVS_BUILD/tests/system-offloads-testsuite
     [ -e "$SUITE_SCRIPT" ] || die "$SUITE_SCRIPT is not there" \
-        "Open vSwitch did not build it; remove $CACHE/ovs-$LAB_OVS and start again."
+        "Open vSwitch did not build it; remove $CACHE/ovs-$LAB_OVS$OVS_VARIANT and start again."
     SUITE_TESTS=()
     declare -gA SUITE_NAME=()
     # The script tries things in the directory where it is started.
