@@ -24,6 +24,7 @@ for file in "$OVS_BUILD"/{utilities,ovsdb,vswitchd,tests}/{ovs,vtep,test}*; do
 done
 # Test 21 sorts with a function that only GNU's awk has.
 ln -s /usr/bin/gawk "$bin/awk"
+PATH=$bin:$PATH
 # (The root is an overlay in memory: this is not the host's file.)
 cp "$LAB_OUT/$suite" "$tests/$suite"
 
