@@ -32,6 +32,10 @@ cp "$LAB_OUT/$suite" "$tests/$suite"
 # to stand at: with addresses that stay the same, commands take half the time.
 echo 0 >/proc/sys/kernel/randomize_va_space
 
+# Namespaces get the devices of tunnel drivers here: "ip tunnel add" of test 16
+# needs one.
+echo 0 >/proc/sys/net/core/fb_tunnels_only_for_init_net
+
 # keep NUMBER: the files of a test that failed; sockets do not go to the host.
 keep() {
     local dir
