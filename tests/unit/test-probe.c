@@ -27,6 +27,8 @@
 #define POLICE 0x2fffffffu
 #define OLD_CT_STATES 0x0f
 #define ALL_CT_STATES 0x3f
+#define ALL_ENC_FLAGS (TCNL_ENC_FLAGS_CSUM | TCNL_ENC_FLAGS_DONT_FRAGMENT \
+                       | TCNL_ENC_FLAGS_OAM | TCNL_ENC_FLAGS_CRIT_OPT)
 
 /* ## The kernel.
  *
@@ -138,6 +140,11 @@ takes_keys(struct filter *f, struct fake_verdict *v)
     }
     if (tcnl_flower_has(flower, TCNL_KEY_ENC_GBP) && m->no_gbp) {
         refuse(v, EINVAL, "Unknown tunnel option type");
+        return false;
+    }
+    if (tcnl_flower_has(flower, TCNL_KEY_ENC_FLAGS)
+        && flower->mask.enc_flags & ~htonl(ALL_ENC_FLAGS)) {
+        refuse(v, EINVAL, "reserved bit set");
         return false;
     }
     if (m->no_enc_flags) {
