@@ -5,6 +5,7 @@
  *
  *     nc [-u] [-p PORT] ADDRESS PORT      sends standard input; without -u and
  *                                         --send-only prints the answer
+ *     nc -u --times N ...                 sends it as a datagram N times
  *     nc -l [-u] [-k] [ADDRESS] PORT      prints what comes
  *
  * It exists for the tests of a meter of one packet a second, which send ten
@@ -56,16 +57,17 @@ address(const char *host, const char *port)
     return sin;
 }
 
-/* Copies from 'in' to 'out' up to the end.  A datagram is sent for each read
- * of at most 8 kB, which is what the netcats do. */
+/* Copies from 'in' to 'out' up to the end, what is read at once 'times' times.
+ * A datagram is sent for each read of at most 8 kB, which is what the netcats
+ * do. */
 static void
-copy(int in, int out)
+copy(int in, int out, int times)
 {
     char buffer[8192];
     ssize_t n;
 
     while ((n = read(in, buffer, sizeof buffer)) != 0) {
-        const char *p = buffer;
+        int i;
 
         if (n < 0) {
             /* An ICMP error for a datagram of before is no end. */
@@ -74,17 +76,18 @@ copy(int in, int out)
             }
             die("read");
         }
-        while (n > 0) {
-            ssize_t done = write(out, p, n);
+        for (i = 0; i < times; i++) {
+            ssize_t sent = 0;
 
-            if (done < 0) {
-                if (errno == EINTR) {
-                    continue;
+            while (sent < n) {
+                ssize_t done = write(out, buffer + sent, n - sent);
+
+                if (done >= 0) {
+                    sent += done;
+                } else if (errno != EINTR) {
+                    die("write");
                 }
-                die("write");
             }
-            p += done;
-            n -= done;
         }
     }
 }
@@ -93,7 +96,7 @@ static void
 listener(int fd, bool udp, bool again)
 {
     if (udp) {
-        copy(fd, STDOUT_FILENO);
+        copy(fd, STDOUT_FILENO, 1);
         return;
     }
     if (listen(fd, 16)) {
@@ -105,7 +108,7 @@ listener(int fd, bool udp, bool again)
         if (peer < 0) {
             die("accept");
         }
-        copy(peer, STDOUT_FILENO);
+        copy(peer, STDOUT_FILENO, 1);
         close(peer);
     } while (again);
 }
@@ -117,7 +120,7 @@ main(int argc, char *argv[])
     struct timeval patience = { .tv_sec = 10 };
     const char *port = NULL, *words[2];
     struct sockaddr_in local, remote;
-    int fd, i, n = 0, one = 1;
+    int fd, i, n = 0, one = 1, times = 1;
 
     for (i = 1; i < argc; i++) {
         const char *arg = argv[i];
@@ -133,6 +136,8 @@ main(int argc, char *argv[])
             again = true;
         } else if (!strcmp(arg, "--send-only")) {
             send_only = true;
+        } else if (!strcmp(arg, "--times") && i + 1 < argc) {
+            times = atoi(argv[++i]);
         } else if (!strcmp(arg, "-w") && i + 1 < argc) {
             patience.tv_sec = atoi(argv[++i]);
         } else if (!strcmp(arg, "-p") && i + 1 < argc) {
@@ -176,10 +181,10 @@ main(int argc, char *argv[])
     if (connect(fd, (struct sockaddr *) &remote, sizeof remote)) {
         die("connect");
     }
-    copy(STDIN_FILENO, fd);
+    copy(STDIN_FILENO, fd, times);
     if (!udp && !send_only) {
         shutdown(fd, SHUT_WR);
-        copy(fd, STDOUT_FILENO);
+        copy(fd, STDOUT_FILENO, 1);
     }
     return 0;
 }
