@@ -101,10 +101,25 @@ translate_metadata(struct match *match)
     }
 }
 
+/* Of a frame with more tags than vlan-limit says, Open vSwitch knows the tag
+ * after the last that it may look at, and nothing behind it.  The type behind
+ * all tags becomes exact, which is a part of what it has asked for. */
+static bool
+is_type_hidden(const struct match *match)
+{
+    return (!match->wc.masks.dl_type && match->flow.dl_type
+            && eth_type_vlan(match->flow.vlans[1].tpid)
+            && match->wc.masks.vlans[1].tpid == OVS_BE16_MAX
+            && !match->wc.masks.vlans[1].tci);
+}
+
 static int
 translate_eth_type(struct match *match, struct tcnl_flower *flower,
                    struct tcb_refusal *why)
 {
+    if (is_type_hidden(match)) {
+        match->wc.masks.dl_type = OVS_BE16_MAX;
+    }
     if (match->wc.masks.dl_type != OVS_BE16_MAX) {
         return tcb_refuse_match(why, "eth_type that is not exact");
     }

@@ -4,7 +4,7 @@
 # "lab check": test groups and their counts.  A group that runs no test has
 # failed, and a skip is never a pass.
 
-CHECK_GROUPS=(lint build ovs asan tsan fuzz distcheck vm oracle)
+CHECK_GROUPS=(lint build ovs asan tsan fuzz distcheck vm oracle suite)
 
 cmd_check() {
     local group known
@@ -285,6 +285,14 @@ check_lint() {
             check_fail "shellcheck $file"
         fi
     done < <(repo_files)
+}
+
+# A part of Open vSwitch's own tests; "lab suite" runs them all.
+check_suite() {
+    local part=()
+    mapfile -t part < <(sed -E 's/#.*//; s/[[:space:]]+//g; /^$/d' \
+        "$TOP/tests/suite/part")
+    suite_run "${part[@]}"
 }
 
 # check_vm [NAME]: one boot for all scripts, but for those that ask for more.

@@ -9,6 +9,8 @@
 # touched; another one is taken, or made, for a run with other sources.
 
 OVS_SLOTS=4
+# Builds that are configured in another way for good have their own slots.
+OVS_VARIANT=
 OVS_CONFIGURE=(--prefix=/usr --localstatedir=/var --sysconfdir=/etc
     --disable-ssl --enable-silent-rules
     "CFLAGS=-O2 -g" PYTHON3=/usr/bin/python3)
@@ -54,11 +56,11 @@ ovs_prepare() {
     } | hash_of)
     want=$(hash_files "$TOP/ovs-patches/apply.sh" "$TOP/ovs-patches/$LAB_OVS" \
         "$TOP/provider" | hash_of)
-    mkdir -p "$CACHE/ovs-$LAB_OVS"
+    mkdir -p "$CACHE/ovs-$LAB_OVS$OVS_VARIANT"
 
     # One that is ready; ready ones are shared.
     for ((n = 0; n < OVS_SLOTS; n++)); do
-        slot=$CACHE/ovs-$LAB_OVS/$base.$n
+        slot=$CACHE/ovs-$LAB_OVS$OVS_VARIANT/$base.$n
         if [ "$(cat "$slot/complete" 2>/dev/null)" = "$want" ] &&
             try_lock "ovs-$LAB_OVS.$base.$n" shared; then
             if [ "$(cat "$slot/complete" 2>/dev/null)" = "$want" ]; then
@@ -83,7 +85,7 @@ ovs_prepare() {
         lock "ovs-$LAB_OVS.$base.$n"
         fd=$LOCK_FD
     fi
-    slot=$CACHE/ovs-$LAB_OVS/$base.$n
+    slot=$CACHE/ovs-$LAB_OVS$OVS_VARIANT/$base.$n
     ovs_refresh "$slot" "$want"
     # From exclusive to shared: what matters to us is that it stays as it is.
     flock -s "$fd"
@@ -99,7 +101,7 @@ ovs_use() {
 ovs_slots_built_first() {
     local n built=() rest=()
     for ((n = 0; n < OVS_SLOTS; n++)); do
-        if [ -e "$CACHE/ovs-$LAB_OVS/$1.$n/configured" ]; then
+        if [ -e "$CACHE/ovs-$LAB_OVS$OVS_VARIANT/$1.$n/configured" ]; then
             built+=("$n")
         else
             rest+=("$n")
@@ -112,7 +114,7 @@ ovs_slots_built_first() {
 ovs_prune() {
     local slot keep=1
     # shellcheck disable=SC2012
-    ls -1dt "$CACHE/ovs-$LAB_OVS"/*.[0-9] 2>/dev/null | while read -r slot; do
+    ls -1dt "$CACHE/ovs-$LAB_OVS$OVS_VARIANT"/*.[0-9] 2>/dev/null | while read -r slot; do
         case ${slot##*/} in
         "$1".*) continue ;;
         esac

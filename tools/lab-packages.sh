@@ -16,6 +16,14 @@ jq:jq
 iperf3:iperf3
 python3:/usr/bin/python3
 "
+LAB_PACKAGES_SUITE="
+gawk:gawk
+net-tools:netstat
+tcpdump:tcpdump
+nftables:nft
+curl:curl
+libc6-dev:/usr/include/stdio.h
+"
 LAB_PACKAGES_NATIVE="
 iproute2:ip
 iputils-ping:ping

@@ -78,6 +78,7 @@ vm_run() {
 
     # What the guest says, until it says "exit" or the machine is gone.
     while :; do
+        [ -z "$VM_WATCH" ] || "$VM_WATCH"
         state=$(tail -n 1 "$RUN_DIR/report")
         case $state in
         exit\ *) break ;;
@@ -101,6 +102,7 @@ vm_run() {
         fi
         sleep 0.1
     done
+    [ -z "$VM_WATCH" ] || "$VM_WATCH"
     vm_kill
     if [ -n "$VM_STTY" ]; then
         stty "$VM_STTY"

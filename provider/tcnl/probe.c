@@ -367,6 +367,7 @@ probe_tunnels(struct probe *p)
     uint32_t gbp = TCNL_GBP_MASK;
 
     make_tunnel_filter(p);
+    /* Bits that the kernel does not know must not be in the mask either. */
     tcnl_flower_set(&p->flower, TCNL_KEY_ENC_FLAGS, &flags, &flags);
     p->able->enc_flags = !probe_keys(p);
 

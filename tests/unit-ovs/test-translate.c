@@ -534,6 +534,30 @@ parse_match(const char *text, struct match *match)
     test_flow_uninit(&flow);
 }
 
+/* With a vlan-limit of 1 Open vSwitch does not look behind a second tag. */
+static void
+test_hidden_type(void **state OVS_UNUSED)
+{
+    struct tcnl_flower flower;
+    struct tcb_refusal why;
+    struct match match;
+    uint32_t chain;
+
+    parse_match(IN "eth_type(0x88a8),vlan(vid=4094,pcp=0),encap("
+                "eth_type(0x8100),vlan(vid=100,pcp=0),encap("
+                "eth_type(0x0806),arp()))", &match);
+    match.wc.masks.vlans[1].tci = 0;
+    match.wc.masks.dl_type = 0;
+    assert_int_equal(tcb_match_to_flower(&match, &test_able, false, &flower,
+                                         &chain, &why), 0);
+    assert_int_equal(flower.key.eth_type, htons(ETH_TYPE_VLAN_8021AD));
+    assert_int_equal(flower.key.vlan_id, 4094);
+    assert_int_equal(flower.key.vlan_eth_type, htons(ETH_TYPE_VLAN));
+    assert_false(tcnl_flower_has(&flower, TCNL_KEY_CVLAN_ID));
+    assert_false(tcnl_flower_has(&flower, TCNL_KEY_CVLAN_PRIO));
+    assert_int_equal(flower.key.cvlan_eth_type, htons(ETH_TYPE_ARP));
+}
+
 static void
 test_odd_matches(void **state OVS_UNUSED)
 {
@@ -695,6 +719,7 @@ main(void)
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_exact_ip_proto),
         cmocka_unit_test(test_mask_bytes),
+        cmocka_unit_test(test_hidden_type),
         cmocka_unit_test(test_odd_matches),
         cmocka_unit_test(test_odd_geneve),
         cmocka_unit_test(test_not_ours),

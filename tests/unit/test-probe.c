@@ -27,6 +27,8 @@
 #define POLICE 0x2fffffffu
 #define OLD_CT_STATES 0x0f
 #define ALL_CT_STATES 0x3f
+#define ALL_ENC_FLAGS (TCNL_ENC_FLAGS_CSUM | TCNL_ENC_FLAGS_DONT_FRAGMENT \
+                       | TCNL_ENC_FLAGS_OAM | TCNL_ENC_FLAGS_CRIT_OPT)
 
 /* ## The kernel.
  *

@@ -9,6 +9,8 @@
 #   boot                          the machine is up (from init)
 #   phase TEXT                    what is going on now
 #   result FILE PASS FAIL SKIP    counts of one test script
+#   suite NUMBER RESULT SECONDS PLACE
+#                                 one test of Open vSwitch's own suite
 #   exit STATUS                   the end (from init, or native mode)
 #
 # The job sets: OVS_BUILD OVS_TCB_SRC LAB_OUT LAB_MODE LAB_CWD LAB_ARGS[].
@@ -64,6 +66,10 @@ shell)
 tests)
     exec >>"$LAB_OUT/stdout" 2>>"$LAB_OUT/stderr"
     "$here/run-tests.sh" "${LAB_ARGS[@]}" || rc=$?
+    ;;
+suite)
+    exec >>"$LAB_OUT/stdout" 2>>"$LAB_OUT/stderr"
+    "$here/run-suite.sh" "${LAB_ARGS[@]}" || rc=$?
     ;;
 esac
 

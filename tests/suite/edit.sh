@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: edit.sh <SUITE >EDITED
+#
+# The changes that "lab suite" makes to the generated script of the tests
+# before it runs it: all of them, each with its reason.  None of them changes
+# what a test expects.  One that finds nothing to change is an error.
+set -euo pipefail
+
+temp=$(mktemp -d)
+trap 'rm -rf "$temp"' EXIT
+cat >"$temp/suite"
+
+# edit REASON SED-SCRIPT
+edit() {
+    sed -E "$2" "$temp/suite" >"$temp/edited"
+    if cmp -s "$temp/suite" "$temp/edited"; then
+        echo "edit.sh: finds nothing to change: $1" >&2
+        exit 1
+    fi
+    mv "$temp/edited" "$temp/suite"
+}
+
+edit "Test 20 makes flows idle out after 2 s and expects one of them to be \
+still there after a ping and two rounds of revalidation, which take longer \
+than that in an emulated machine.  Later it waits for the flow to go away, \
+for up to 30 s, so that 12 s change nothing else." \
+    's/(other_config:max-idle=)2000\>/\112000/'
+
+edit "Tests 8 and 9 send ten datagrams, one netcat each, through a meter of one \
+packet a second and expect one of them to pass, so that all must be sent \
+within a second.  The stand-in for netcat sends them all at once." \
+    '/^for i in `seq 10`; do$/,/^done$/{
+        s/`seq 10`/1/
+        s/^(echo "mark" \| nc )(.NC_EOF_OPT -u 10\.1\.1\.2 5678 -p 6789)$/\1--times 10 \2/
+    }'
+
+edit "The same tests expect a meter to be younger than ten seconds." \
+    's/duration:\[0-9\]\.\[0-9\]\*s/duration:[0-9]*.[0-9]*s/'
+
+edit "The shell function seq starts one process for each number, half a \
+second for each wait of a test in an emulated machine; seq of coreutils \
+prints the same." \
+    '/^seq \(\) \{$/,/^\}$/d'
+
+cat "$temp/suite"
