@@ -27,6 +27,7 @@
 #define POLICE 0x2fffffffu
 #define OLD_CT_STATES 0x0f
 #define ALL_CT_STATES 0x3f
+/* The kernel refuses others. */
 #define ALL_ENC_FLAGS (TCNL_ENC_FLAGS_CSUM | TCNL_ENC_FLAGS_DONT_FRAGMENT \
                        | TCNL_ENC_FLAGS_OAM | TCNL_ENC_FLAGS_CRIT_OPT)
 
@@ -43,11 +44,6 @@ struct filter {
     struct tcnl_flower flower;
     struct tcnl_actions actions;
 };
-
-/* The kernel refuses others. */
-#define ALL_ENC_FLAGS                                                   \
-    (TCNL_ENC_FLAGS_CSUM | TCNL_ENC_FLAGS_DONT_FRAGMENT                 \
-     | TCNL_ENC_FLAGS_OAM | TCNL_ENC_FLAGS_CRIT_OPT)
 
 struct model {
     /* What it can do. */
