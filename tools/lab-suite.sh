@@ -97,7 +97,7 @@ suite_read_baseline() {
 # suite_stage: what the guest is to run, in RUN_DIR.
 suite_stage() {
     mkdir -p "$RUN_DIR/bin"
-    "$SUITE_SOURCE/edit.sh" <"$SUITE_SCRIPT" >"$RUN_DIR/${SUITE_SCRIPT##*/}" ||
+    "$SUITE_SOURCE/edit.sh" "$LAB_PROVIDER" <"$SUITE_SCRIPT" >"$RUN_DIR/${SUITE_SCRIPT##*/}" ||
         die "the suite cannot be prepared" "see tests/suite/edit.sh."
     gcc -O2 -Wall -static -o "$RUN_DIR/bin/nc" "$SUITE_SOURCE/nc.c" ||
         die "tests/suite/nc.c does not compile"
