@@ -29,8 +29,10 @@ report_gact(const struct tcnl_action *a, struct ofpbuf *out)
                        a->verdict & TC_ACT_EXT_VAL_MASK);
         return 0;
     }
-    /* A drop is what OVS does with a packet at the end of a list. */
-    return a->verdict == TC_ACT_SHOT ? 0 : EOPNOTSUPP;
+    /* A drop is what OVS does with a packet at the end of a list, and one that
+     * goes on counts in front of a meter. */
+    return (a->verdict == TC_ACT_SHOT || a->verdict == TC_ACT_PIPE
+            ? 0 : EOPNOTSUPP);
 }
 
 static int

@@ -356,6 +356,23 @@ note_police(struct tcb_translation *t, uint32_t police)
     return 0;
 }
 
+/* The counters of a police are those of all flows that use the meter.  Those
+ * of a flow include the packets that the meter drops, as in the kernel
+ * datapath, so something of its own has to count in front of the police. */
+static int
+count_before_police(struct tcb_translation *t)
+{
+    const struct tcnl_actions *tc = t->tc;
+
+    for (size_t i = 0; i < tc->n; i++) {
+        if (tc->a[i].kind != TCNL_ACT_POLICE) {
+            return 0;
+        }
+    }
+    return (tcb_add_action(t, TCNL_ACT_GACT, TC_ACT_PIPE, true)
+            ? 0 : EOPNOTSUPP);
+}
+
 static int
 translate_meter(struct tcb_translation *t, const struct nlattr *nla)
 {
@@ -369,6 +386,9 @@ translate_meter(struct tcb_translation *t, const struct nlattr *nla)
         return EOPNOTSUPP;
     }
     error = note_police(t, police);
+    if (!error) {
+        error = count_before_police(t);
+    }
     if (error) {
         return error;
     }

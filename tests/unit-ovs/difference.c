@@ -124,6 +124,16 @@ in_branches(const struct test_flow *flow, list_func *func)
 }
 
 static bool
+begins_with_meter(const struct test_flow *flow,
+                  const struct test_text *text OVS_UNUSED)
+{
+    const struct nlattr *a = flow->actions.data;
+
+    return (flow->actions.size
+            && nl_attr_type(a) == OVS_ACTION_ATTR_METER);
+}
+
+static bool
 ends_in_police(const struct test_flow *flow,
                const struct test_text *text OVS_UNUSED)
 {
@@ -294,6 +304,8 @@ const struct difference differences[] = {
                           "flags(+key)"), "2"),
 
     /* Actions. */
+    OTHER("meter that comes first", ACTIONS, begins_with_meter,
+          IP4, "meter(1),2"),
     OTHER("police at the end of a list", ACTIONS, ends_in_police,
           IP4, "2,meter(1)"),
     OTHER("list without output, goto or drop", COOKIE, without_cookie,

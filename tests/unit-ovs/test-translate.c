@@ -346,12 +346,22 @@ test_shapes(void **state OVS_UNUSED)
     assert_int_equal(r.actions.a[1].verdict, TC_ACT_PIPE);
     assert_int_equal(r.actions.a[2].verdict, TC_ACT_SHOT);
 
-    /* A police keeps its own verdict, so a drop follows. */
+    /* A police keeps its own verdict, so a drop follows; and it counts for
+     * others, too, so a counter of the flow's own goes before. */
     translate_ok(IP4, "meter(1)", &r);
-    assert_int_equal(r.actions.n, 2);
+    assert_int_equal(r.actions.n, 3);
+    assert_int_equal(r.actions.a[0].kind, TCNL_ACT_GACT);
     assert_int_equal(r.actions.a[0].verdict, TC_ACT_PIPE);
-    assert_int_equal(r.actions.a[1].kind, TCNL_ACT_GACT);
-    assert_int_equal(r.actions.a[1].verdict, TC_ACT_SHOT);
+    assert_false(r.actions.a[0].cookie);
+    assert_int_equal(r.actions.a[1].kind, TCNL_ACT_POLICE);
+    assert_int_equal(r.actions.a[1].verdict, TC_ACT_PIPE);
+    assert_int_equal(r.actions.a[2].kind, TCNL_ACT_GACT);
+    assert_int_equal(r.actions.a[2].verdict, TC_ACT_SHOT);
+
+    /* An output counts as well. */
+    translate_ok(IP4, "2,meter(1),2", &r);
+    assert_int_equal(r.actions.n, 3);
+    assert_int_equal(r.actions.a[1].kind, TCNL_ACT_POLICE);
 
     /* 16 outputs to an internal port are just 32 actions. */
     translate_ok(IP4, X4(X4("3")), &r);

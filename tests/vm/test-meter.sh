@@ -65,6 +65,11 @@ check "some frames pass" agent recv 2 20 5 udp
 dropped() { [ "$(stat packet_count)" -ge 15 ]; }
 check "the others are dropped and counted" within 5 dropped
 is "each frame is counted once" "$(stat packet_in_count)" 41
+rule_packets() {
+    ovs-ofctl dump-flows br0 "udp,in_port=v1" | sed -n 's/.*n_packets=\([0-9]*\).*/\1/p'
+}
+check "the rule has counted them all, those that were dropped too" \
+    within 5 equals 41 rule_packets
 agent count 2 udp
 is "received and dropped make what was sent" $((REPLY + $(stat packet_count))) 41
 
