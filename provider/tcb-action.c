@@ -320,7 +320,7 @@ translate_recirc(struct tcb_translation *t, const struct nlattr *nla)
     if (!t->tail) {
         return tcb_refuse_action(t, "recirc with more to follow");
     }
-    if (t->released) {
+    if (t->maybe_released) {
         /* The next chain's flows match the tunnel. */
         return tcb_refuse_action(t, "recirc behind an output from a tunnel");
     }

@@ -157,6 +157,7 @@ translate_branches(struct tcb_translation *t, const struct branches *b,
                    size_t m, bool last, bool tail)
 {
     bool released = t->released, released_first;
+    bool maybe_released = t->maybe_released, maybe_released_first;
     struct tcnl_rewrites done = t->done;
     bool one = !nl_attr_get_size(b->less_equal);
     uint32_t exits, conform_exits;
@@ -174,7 +175,9 @@ translate_branches(struct tcb_translation *t, const struct branches *b,
     conform_exits = t->conform_exits;
     t->exits = t->conform_exits = 0;
     released_first = t->released;
+    maybe_released_first = t->maybe_released;
     t->released = released;
+    t->maybe_released = maybe_released;
     t->done = done;
 
     g = t->tc->n;
@@ -191,6 +194,7 @@ translate_branches(struct tcb_translation *t, const struct branches *b,
         }
     }
     t->released = t->released && released_first;
+    t->maybe_released = t->maybe_released || maybe_released_first;
     t->exits |= exits;
     t->conform_exits |= conform_exits;
     return error;

@@ -28,7 +28,8 @@ struct tcb_translation {
                                  * since the last csum. */
 
     bool from_tunnel;           /* The packet has tunnel metadata, */
-    bool released;              /* which it has lost. */
+    bool released;              /* which it has lost, */
+    bool maybe_released;        /* or those have that went through a branch. */
 
     /* Branches, see tcb-check-len.c. */
     bool copy;                  /* In OVS this works on a copy. */

@@ -280,7 +280,7 @@ tcb_release_tunnel(struct tcb_translation *t)
         return EOPNOTSUPP;
     }
     a->tunnel.set = false;
-    t->released = true;
+    t->released = t->maybe_released = true;
     return 0;
 }
 
