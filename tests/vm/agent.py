@@ -19,7 +19,6 @@
 
 import contextlib
 import ctypes
-import glob
 import json
 import os
 import select
@@ -232,10 +231,12 @@ class Control:
     """A connection to ovs-vswitchd's control socket (JSON-RPC)."""
 
     def __init__(self):
-        path, = glob.glob(os.environ['OVS_RUN'] + '/ovs-vswitchd.*.ctl')
+        run = os.environ['OVS_RUN']
+        with open(run + '/ovs-vswitchd.pid', encoding='ascii') as f:
+            pid = int(f.read())
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(TIMEOUT)
-        self.sock.connect(path)
+        self.sock.connect('%s/ovs-vswitchd.%d.ctl' % (run, pid))
 
     def call(self, method, args):
         request = {'method': method, 'params': args, 'id': 0}

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# By hand: "./lab shell -- tests/vm/nightly-modify.sh".
+#
 # A flow's output changes a thousand times under traffic: each packet arrives,
 # once.  Then its mask changes, and its audit.
 # shellcheck source=tests/vm/lib.sh
