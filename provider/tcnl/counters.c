@@ -83,9 +83,11 @@ add_times(const struct raw *raw, struct tcnl_filter_counters *c)
     }
 
     /* A packet within the first USER_HZ tick leaves the two equal, but sets
-     * the first use; a driver does not set that, but moves the last use. */
+     * the first use; a driver does not set that, but moves the last use.  The
+     * kernel reads the clock for each, and it may tick in between. */
     c->never_used = (!c->has_times || c->never_used)
-                    && tm.lastuse == tm.install && !tm.firstuse;
+                    && (tm.lastuse == tm.install
+                        || tm.lastuse == tm.install + 1) && !tm.firstuse;
     c->has_times = true;
 }
 
