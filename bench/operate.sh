@@ -8,13 +8,8 @@
 set -euo pipefail
 
 program=${BENCH_PROGRAM:?}
-"${OVS_TCB_SRC:?}/tools/guest/ovs-down.sh"
-for twin in 0 1; do
-    for port in 1 2; do
-        ip link add "twin$twin$port" type dummy
-        ip link set "twin$twin$port" up
-    done
-done
+# shellcheck source=tests/oracle/twin-devices.sh
+. "${OVS_TCB_SRC:?}/tests/oracle/twin-devices.sh"
 : >"${LAB_OUT:?}/operate"
 for threads in $BENCH_THREADS; do
     for flows in $BENCH_FLOWS; do

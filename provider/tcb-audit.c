@@ -88,12 +88,6 @@ take_filter(void *run_, const struct nlmsghdr *nlh)
     }
 }
 
-static int
-build_dump(struct tcnl_buffer *b, const void *hook)
-{
-    return tcnl_filter_put_dump(b, hook, false, false);
-}
-
 static void
 audit_port(struct audit_run *run, const struct tcb_port *port)
 {
@@ -109,8 +103,8 @@ audit_port(struct audit_run *run, const struct tcb_port *port)
     for (int i = 0; i < MAX_TRIES; i++) {
         a->n_findings = n_findings;
         p->n_ours = p->n_foreign = 0;
-        status = tcnl_dump_all(run->worker->transport, build_dump, &hook,
-                               take_filter, run, &error);
+        status = tcnl_dump_all(run->worker->transport, tcb_build_hook_dump,
+                               &hook, take_filter, run, &error);
         if (status == TCNL_DUMP_COMPLETE) {
             return;
         }

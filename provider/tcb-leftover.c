@@ -53,8 +53,8 @@ take_filter(void *findings_, const struct nlmsghdr *nlh)
 }
 
 /* A full dump: a terse one leaves out classifiers that have no terse form. */
-static int
-build_dump(struct tcnl_buffer *b, const void *hook)
+int
+tcb_build_hook_dump(struct tcnl_buffer *b, const void *hook)
 {
     return tcnl_filter_put_dump(b, hook, false, false);
 }
@@ -67,8 +67,8 @@ find_filters(struct tcb_worker *w, struct findings *f,
 
     f->n = 0;
     f->foreign = 0;
-    status = tcnl_dump_all(w->transport, build_dump, &f->hook, take_filter, f,
-                           error);
+    status = tcnl_dump_all(w->transport, tcb_build_hook_dump, &f->hook,
+                           take_filter, f, error);
     return status == TCNL_DUMP_FAILED ? error->error : 0;
 }
 
@@ -86,8 +86,8 @@ tcb_hook_is_empty(struct tcb_worker *w, const struct tcnl_filter_id *hook)
 {
     unsigned int n = 0;
 
-    return tcnl_dump_all(w->transport, build_dump, hook, count_filter, &n,
-                         NULL) == TCNL_DUMP_COMPLETE && !n;
+    return tcnl_dump_all(w->transport, tcb_build_hook_dump, hook,
+                         count_filter, &n, NULL) == TCNL_DUMP_COMPLETE && !n;
 }
 
 /* Deletes what was found.  A filter that is gone meanwhile is as good. */

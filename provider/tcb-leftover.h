@@ -27,6 +27,10 @@ int tcb_leftovers_remove(struct tcb_worker *,
 /* Is this such a filter? */
 bool tcb_is_left_by_ovs(const struct tcnl_filter_info *);
 
+/* Puts the request for a full dump of 'hook', a struct tcnl_filter_id; for
+ * tcnl_dump_all(). */
+int tcb_build_hook_dump(struct tcnl_buffer *, const void *hook);
+
 /* Does no filter stand there, whoever made it?  False if that cannot be
  * told. */
 bool tcb_hook_is_empty(struct tcb_worker *, const struct tcnl_filter_id *hook);
