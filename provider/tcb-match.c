@@ -102,8 +102,9 @@ translate_metadata(struct match *match)
 }
 
 /* Of a frame with more tags than vlan-limit says, Open vSwitch knows the tag
- * after the last that it may look at, and nothing behind it.  The type behind
- * all tags becomes exact, which is a part of what it has asked for. */
+ * after the last that it may look at, and nothing behind it, so it does not
+ * match fragments either.  The type behind all tags becomes exact, which is a
+ * part of what it has asked for. */
 static bool
 is_type_hidden(const struct match *match)
 {
@@ -117,9 +118,6 @@ static int
 translate_eth_type(struct match *match, struct tcnl_flower *flower,
                    struct tcb_refusal *why)
 {
-    if (is_type_hidden(match)) {
-        match->wc.masks.dl_type = OVS_BE16_MAX;
-    }
     if (match->wc.masks.dl_type != OVS_BE16_MAX) {
         return tcb_refuse_match(why, "eth_type that is not exact");
     }
@@ -258,9 +256,13 @@ tcb_match_to_flower(struct match *match, const struct tcnl_abilities *able,
                     bool geneve, struct tcnl_flower *flower, uint32_t *chain,
                     struct tcb_refusal *why)
 {
+    bool type_hidden = is_type_hidden(match);
     int error;
 
     tcnl_flower_init(flower);
+    if (type_hidden) {
+        match->wc.masks.dl_type = OVS_BE16_MAX;
+    }
     translate_metadata(match);
     error = translate_chain(match, chain, why);
     if (!error) {
@@ -272,7 +274,7 @@ tcb_match_to_flower(struct match *match, const struct tcnl_abilities *able,
     if (!error) {
         error = tcb_mpls_to_flower(match, flower, why);
     }
-    if (!error) {
+    if (!error && !type_hidden) {
         error = translate_ip(match, flower, why);
     }
     if (!error) {

@@ -552,18 +552,21 @@ parse_match(const char *text, struct match *match)
 
 /* With a vlan-limit of 1 Open vSwitch does not look behind a second tag. */
 static void
-test_hidden_type(void **state OVS_UNUSED)
+check_hidden_type(const char *inner, ovs_be16 eth_type)
 {
     struct tcnl_flower flower;
     struct tcb_refusal why;
     struct match match;
     uint32_t chain;
+    char *text = xasprintf(IN "eth_type(0x88a8),vlan(vid=4094,pcp=0),encap("
+                           "eth_type(0x8100),vlan(vid=100,pcp=0),encap(%s))",
+                           inner);
 
-    parse_match(IN "eth_type(0x88a8),vlan(vid=4094,pcp=0),encap("
-                "eth_type(0x8100),vlan(vid=100,pcp=0),encap("
-                "eth_type(0x0806),arp()))", &match);
+    parse_match(text, &match);
+    free(text);
     match.wc.masks.vlans[1].tci = 0;
     match.wc.masks.dl_type = 0;
+    match.wc.masks.nw_frag = 0;
     assert_int_equal(tcb_match_to_flower(&match, &test_able, false, &flower,
                                          &chain, &why), 0);
     assert_int_equal(flower.key.eth_type, htons(ETH_TYPE_VLAN_8021AD));
@@ -571,7 +574,16 @@ test_hidden_type(void **state OVS_UNUSED)
     assert_int_equal(flower.key.vlan_eth_type, htons(ETH_TYPE_VLAN));
     assert_false(tcnl_flower_has(&flower, TCNL_KEY_CVLAN_ID));
     assert_false(tcnl_flower_has(&flower, TCNL_KEY_CVLAN_PRIO));
-    assert_int_equal(flower.key.cvlan_eth_type, htons(ETH_TYPE_ARP));
+    assert_false(tcnl_flower_has(&flower, TCNL_KEY_FLAGS));
+    assert_int_equal(flower.key.cvlan_eth_type, eth_type);
+}
+
+static void
+test_hidden_type(void **state OVS_UNUSED)
+{
+    check_hidden_type("eth_type(0x0806),arp()", htons(ETH_TYPE_ARP));
+    check_hidden_type("eth_type(0x0800),ipv4(frag=no)", htons(ETH_TYPE_IP));
+    check_hidden_type("eth_type(0x86dd),ipv6(frag=no)", htons(ETH_TYPE_IPV6));
 }
 
 static void
