@@ -3,13 +3,14 @@
 # Programs of "lab bench", built with the tests.  What is measured comes from
 # the library of the patched Open vSwitch, as for the tests of the provider.
 
-ovs_benches = %D%/translate %D%/operate
+ovs_benches = %D%/translate %D%/operate %D%/prio
 EXTRA_PROGRAMS += $(ovs_benches)
 
 %D%/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
 if WITH_OVS
 check_PROGRAMS += $(ovs_benches)
-$(bench_translate_OBJECTS) $(bench_operate_OBJECTS): | ovs-lib
+$(bench_translate_OBJECTS) $(bench_operate_OBJECTS) \
+$(bench_prio_OBJECTS): | ovs-lib
 endif
 
 bench_translate_SOURCES = %D%/translate.c $(flow_sources) $(in_tree_sources) \
@@ -30,3 +31,9 @@ bench_operate_CPPFLAGS = $(ovs_test_cppflags) \
 bench_operate_CFLAGS = $(ovs_test_cflags)
 bench_operate_LDADD = ovs/lib/libopenvswitch.la $(MNL_LIBS)
 bench_operate_LDFLAGS = $(call wrap_of,bench/operate.c)
+
+bench_prio_SOURCES = %D%/prio.c tests/oracle/twin.c tests/oracle/twin.h \
+	$(flow_sources) tests/unit-ovs/random-flow.h
+bench_prio_CPPFLAGS = $(bench_operate_CPPFLAGS)
+bench_prio_CFLAGS = $(ovs_test_cflags)
+bench_prio_LDADD = $(bench_operate_LDADD)

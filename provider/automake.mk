@@ -39,6 +39,10 @@ tc_batch_sources = \
 	%D%/tcb-offload.h \
 	%D%/tcb-operate.c \
 	%D%/tcb-operate.h \
+	%D%/tcb-pending.c \
+	%D%/tcb-pending.h \
+	%D%/tcb-placeholder.c \
+	%D%/tcb-placeholder.h \
 	%D%/tcb-plan.c \
 	%D%/tcb-plan.h \
 	%D%/tcb-port.c \

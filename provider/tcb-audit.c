@@ -9,6 +9,7 @@
 #include "netdev.h"
 #include "tcb-leftover.h"
 #include "tcb-meter.h"
+#include "tcb-placeholder.h"
 #include "tcb-offload.h"
 #include "tcb-port.h"
 #include "tcnl/dump.h"
@@ -57,6 +58,15 @@ get_cookie(const struct tcnl_filter_info *info, ovs_u128 *ufid)
     return true;
 }
 
+static bool
+is_placeholder(const struct tcnl_filter_info *info)
+{
+    struct tcnl_filter_counters counters;
+
+    return (info->acts && !tcnl_actions_parse_counters(info->acts, &counters)
+            && tcb_is_placeholder(&info->id, &counters));
+}
+
 /* The kernel's side. */
 
 static void
@@ -69,7 +79,8 @@ take_filter(void *run_, const struct nlmsghdr *nlh)
     struct tcnl_filter_info info;
     struct tcb_flow *flow;
 
-    if (tcnl_filter_parse(nlh, &info) || info.is_header) {
+    if (tcnl_filter_parse(nlh, &info) || info.is_header
+        || is_placeholder(&info)) {
         return;
     }
     if (!tcb_is_left_by_ovs(&info) || !get_cookie(&info, &finding.ufid)) {

@@ -64,6 +64,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
     dpif_offload_init(&offload->up, class, dpif);
     offload->recirc_shared = (dpif_get_features(dpif)
                               & OVS_DP_F_TC_RECIRC_SHARING) != 0;
+    offload->keep_prios = true;
     atomic_init(&offload->enabled, false);
     atomic_init(&offload->probed, false);
     tcb_flow_table_init(&offload->flows);
@@ -71,6 +72,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
     tcb_chain_use_init(&offload->chains);
     tcb_worker_pool_init(&offload->workers);
     tcb_dump_log_init(&offload->dumps);
+    tcb_pending_init(&offload->pending);
     offload->meters = tcb_meters_create();
 
     ovs_mutex_lock(&all_mutex);
@@ -84,6 +86,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
 static void
 free_offload(struct tcb_offload *offload)
 {
+    tcb_pending_destroy(&offload->pending);
     tcb_dump_log_destroy(&offload->dumps);
     tcb_worker_pool_destroy(&offload->workers);
     tcb_chain_use_destroy(&offload->chains);
@@ -131,15 +134,33 @@ set_policy(struct tcb_offload *offload, const char *policy)
     VLOG_INFO("tc-batch: using policy '%s'", policy);
 }
 
-/* Offload is switched on once in the life of the process. */
+/* Whatever stood in the way of a port may have gone. */
+static void
+retry_ports(struct tcb_offload *offload)
+{
+    struct dpif_offload_port *up;
+
+    DPIF_OFFLOAD_PORT_FOR_EACH (up, &offload->up) {
+        struct tcb_port *port = CONTAINER_OF(up, struct tcb_port, up);
+
+        if (tcb_port_state(port) == TCB_PORT_FAILED) {
+            tcb_port_enable(offload, port);
+        }
+    }
+}
+
+/* Offload is switched on once in the life of the process.  OVS calls this on
+ * each reconfiguration. */
 static void
 tcb_set_config(struct dpif_offload *offload_, const struct smap *other_config)
 {
     struct tcb_offload *offload = tcb_offload_cast(offload_);
     struct dpif_offload_port *up;
 
-    if (offload->configured
-        || !smap_get_bool(other_config, "hw-offload", false)) {
+    if (offload->configured) {
+        retry_ports(offload);
+        return;
+    } else if (!smap_get_bool(other_config, "hw-offload", false)) {
         return;
     }
     offload->configured = true;

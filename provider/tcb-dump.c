@@ -47,6 +47,7 @@ struct tcb_dump {
     bool terse;
     uint64_t first_epoch;       /* Before the first request. */
     uint64_t proto_changes;     /* Likewise. */
+    uint64_t proto_round;
     long long int started;
 
     /* One bit per slot that was in use at the start: shown by the kernel. */
@@ -56,7 +57,12 @@ struct tcb_dump {
 
     atomic_count n_kernel, n_foreign, n_table;
 
+    /* Flows that the kernel datapath has, to be offered again. */
+    ovs_u128 *pending;
+    size_t n_pending;
+
     struct ovs_mutex mutex;     /* Guards what follows. */
+    size_t next_pending;
     struct tcb_worker *worker;  /* Lends its socket; may be NULL. */
     struct dump_port *ports;
     size_t n_ports, next_port;
@@ -150,6 +156,7 @@ tcb_dump_create(const struct dpif_offload *offload_, bool terse)
     dump->started = time_msec();
     dump->first_epoch = tcb_epoch_read(&offload->flows);
     dump->proto_changes = tcb_protos_changes(&offload->protos);
+    dump->proto_round = tcb_protos_begin_round(&offload->protos);
     dump->n_slots = tcb_flow_table_n_slots(&offload->flows);
     dump->seen = xcalloc(DIV_ROUND_UP(dump->n_slots, 32) + 1,
                          sizeof *dump->seen);
@@ -157,6 +164,10 @@ tcb_dump_create(const struct dpif_offload *offload_, bool terse)
     atomic_count_init(&dump->n_kernel, 0);
     atomic_count_init(&dump->n_foreign, 0);
     atomic_count_init(&dump->n_table, 0);
+
+    if (terse) {
+        dump->n_pending = tcb_pending_due(offload, &dump->pending);
+    }
 
     dump->worker = tcb_worker_get(&offload->workers);
     if (dump->worker) {
@@ -356,9 +367,16 @@ parse(struct tcb_dump_thread *thread, const struct nlmsghdr *nlh)
     if (tcnl_filter_parse(nlh, &info) || info.is_header) {
         return;
     }
+    if (!info.acts || tcnl_actions_parse_counters(info.acts, &counters)) {
+        atomic_count_inc(&dump->n_foreign);
+        return;
+    }
+    if (tcb_is_placeholder(&info.id, &counters)) {
+        tcb_protos_seen(&dump->offload->protos, &info.id, dump->proto_round);
+        return;
+    }
     flow = tcb_flow_by_handle(flows, info.id.handle);
-    if (!info.acts || !flow
-        || tcnl_actions_parse_counters(info.acts, &counters)
+    if (!flow
         || !tcb_flow_update(flows, flow, &counters, info.cls_flags,
                             thread->epoch, now, &entry->report)) {
         atomic_count_inc(&dump->n_foreign);
@@ -520,6 +538,27 @@ decode_entry(struct tcb_dump_thread *thread, const struct entry *entry,
     }
 }
 
+/* Of such a flow OVS is told that it was unused for long.  The kernel
+ * datapath's own report of it comes later in the round and does not count. */
+static int
+report_pending(struct tcb_dump *dump, struct dpif_flow *flows, int max_flows)
+{
+    int n = 0;
+
+    ovs_mutex_lock(&dump->mutex);
+    while (n < max_flows && dump->next_pending < dump->n_pending) {
+        flows[n++] = (struct dpif_flow) {
+            .ufid = dump->pending[dump->next_pending++],
+            .ufid_present = true,
+            .pmd_id = PMD_ID_NULL,
+            .stats.used = LONG_AGO,
+            .attrs.dp_layer = "ovs",
+        };
+    }
+    ovs_mutex_unlock(&dump->mutex);
+    return n;
+}
+
 int
 tcb_dump_next(struct dpif_offload_flow_dump_thread *thread_,
               struct dpif_flow *flows, int max_flows)
@@ -543,7 +582,7 @@ tcb_dump_next(struct dpif_offload_flow_dump_thread *thread_,
             tcb_decode_point(&thread->flow_buf, &decoded[i], &flows[i]);
         }
     }
-    return n;
+    return n ? n : report_pending(thread->dump, flows, max_flows);
 }
 
 /* End. */
@@ -563,6 +602,9 @@ conclude(struct tcb_dump *dump)
     struct tcb_flow_table *flows = &dump->offload->flows;
     bool proof = is_proof(dump);
 
+    if (proof) {
+        tcb_protos_end_round(&dump->offload->protos, dump->proto_round);
+    }
     for (uint32_t slot = 0; slot < dump->n_slots; slot++) {
         struct tcb_flow *flow = tcb_flow_at(flows, slot);
 
@@ -619,6 +661,7 @@ tcb_dump_destroy(struct dpif_offload_flow_dump *dump_)
         tcb_worker_put(&offload->workers, dump->worker, &nothing_done);
     }
     ovs_mutex_destroy(&dump->mutex);
+    free(dump->pending);
     free(dump->ports);
     free(dump->seen);
     free(dump);

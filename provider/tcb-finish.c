@@ -8,6 +8,7 @@
 #include "dpif.h"
 #include "openvswitch/vlog.h"
 #include "tcb-offload.h"
+#include "tcb-placeholder.h"
 #include "tcb-port.h"
 #include "util.h"
 
@@ -112,7 +113,7 @@ refuse_by_kernel(struct tcb_run *run, struct tcb_task *task,
                                                  : TCB_CAUSE_KERNEL,
                "%s", slot->error.text);
     why.error = slot->error.error;
-    tcb_run_refuse(run, task->port, &why);
+    tcb_run_refuse(run, task->op, task->port, &why);
 
     /* Out of hardware resources: let OVS rebalance. */
     if (slot->error.error == ENOSPC) {
@@ -150,6 +151,10 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
         task->flow = tcb_avoid_foreign(run, task->flow, &slot);
     } else if (slot.state == TCNL_FAILED && slot.error.error == EINVAL
                && tcb_port_revive_qdisc(task->port, run->worker)) {
+        struct tcnl_filter_id hook = tcb_hook_id(task->flow->ifindex,
+                                                 task->flow->hook);
+
+        tcb_protos_release(&offload->protos, &hook, NULL);
         tcb_add_again(run, task->flow, &slot);
     }
     if (slot.state == TCNL_FAILED || slot.state == TCNL_NOT_SENT) {
@@ -173,13 +178,15 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
 
         tcb_refuse(&why, TCB_CAUSE_PARENT, "the flow that recirculates here "
                    "was refused");
-        tcb_run_refuse(run, task->port, &why);
+        why.chain = flow->chain;
+        tcb_run_refuse(run, task->op, task->port, &why);
         drop_uses(run, flow);
         evict_later(run, task->op, flow, task->was_in_tc);
         return;
     }
 
     fill_stats(run, flow, put->stats);
+    tcb_pending_done(&offload->pending, put->ufid);
     tcb_flow_release(&offload->flows, flow);
     run->done.adds++;
     task->op->error = 0;
@@ -203,6 +210,9 @@ finish_replace(struct tcb_run *run, struct tcb_task *task,
 
     drop_uses(run, flow);
     flow->uses = task->uses;
+    if (task->has_final) {
+        tcb_flow_final_counters(&run->offload->flows, flow, &task->final);
+    }
     fill_stats(run, flow, task->op->flow_put.stats);
     tcb_flow_restart_counters(&run->offload->flows, flow);
     tcb_flow_release(&run->offload->flows, flow);
@@ -308,6 +318,37 @@ finish_evict(struct tcb_run *run, struct tcb_task *task,
     task->op->error = 0;
 }
 
+/* Another filter may have the handle: if it is no placeholder it is left
+ * alone. */
+static void
+finish_keep(struct tcb_run *run, const struct tcb_task *task,
+            const struct tcnl_slot *slot)
+{
+    bool kept = (slot->state == TCNL_OK
+                 || (slot->state == TCNL_FAILED
+                     && slot->error.error == EEXIST
+                     && tcb_placeholder_stands(run->worker, &task->id)));
+
+    tcb_protos_keep(&run->offload->protos, &task->id, kept);
+}
+
+static void
+finish_unhold(const struct tcb_task *task, const struct tcnl_slot *slot)
+{
+    int error = slot->error.error;
+
+    /* The filter was refused, or went with its device or qdisc. */
+    if (slot->state != TCNL_OK && error != ENOENT && error != ENODEV
+        && error != EINVAL) {
+        VLOG_WARN_RL(&rl, "ifindex %d chain %"PRIu32" prio %u handle "
+                     "0x%"PRIx32": cannot delete the filter that held the "
+                     "counters of a modified flow (%s%s%s)",
+                     task->id.ifindex, task->id.chain, task->id.prio,
+                     task->id.handle, ovs_strerror(error),
+                     slot->error.text[0] ? ": " : "", slot->error.text);
+    }
+}
+
 void
 tcb_finish(struct tcb_run *run, struct tcb_task *task,
            const struct tcnl_slot *slot)
@@ -338,6 +379,16 @@ tcb_finish(struct tcb_run *run, struct tcb_task *task,
         /* tcb_decode_get() has answered; without a reply the operation stays
          * open and the kernel datapath is asked. */
         run->done.gets++;
+        break;
+    case TCB_TASK_KEEP:
+        finish_keep(run, task, slot);
+        break;
+    case TCB_TASK_HOLD:
+        /* Without it, what was counted before the replacement is known from
+         * reading it just before. */
+        break;
+    case TCB_TASK_UNHOLD:
+        finish_unhold(task, slot);
         break;
     }
 }

@@ -4,9 +4,10 @@
 
 /* The flow table: every flow that is in TC, or on its way there or out.
  *
- * A flow lives in a slot, and its TC handle is the slot number plus one.  So
- * installing needs no echo to learn the handle, and a dump finds its flow by
- * indexing.  The action cookie carries the ufid and confirms it.
+ * A flow lives in a slot, and its TC handle is the slot number plus two (1 is
+ * for placeholders).  So installing needs no echo to learn the handle, and a
+ * dump finds its flow by indexing.  The action cookie carries the ufid and
+ * confirms it.
  *
  * Slots are in segments that are never freed while the table lives, so a
  * pointer to a flow is always readable; whether it still is the flow that one
@@ -27,6 +28,7 @@
 #include "ovs-thread.h"
 #include "tcb-action.h"
 #include "tcb-hook.h"
+#include "tcb-placeholder.h"
 #include "tcnl/filter.h"
 
 enum tcb_flow_state {
@@ -152,13 +154,14 @@ struct tcb_flow *tcb_flow_find(const struct tcb_flow_table *,
 static inline struct tcb_flow *
 tcb_flow_by_handle(const struct tcb_flow_table *table, uint32_t handle)
 {
-    return handle ? tcb_flow_at(table, handle - 1) : NULL;
+    return (handle > TCB_PLACEHOLDER_HANDLE
+            ? tcb_flow_at(table, handle - TCB_PLACEHOLDER_HANDLE - 1) : NULL);
 }
 
 static inline uint32_t
 tcb_flow_handle(const struct tcb_flow *flow)
 {
-    return flow->slot + 1;
+    return flow->slot + TCB_PLACEHOLDER_HANDLE + 1;
 }
 
 /* The kernel's identity of the flow's filter. */

@@ -9,8 +9,8 @@
  *
  *     dump mutex (struct tcb_dump), held while one datagram is received
  *     meters mutex, held across system calls of the slow meter paths
- *     shard, slots, protos, chain-use, why, worker-pool, report mutexes:
- *         leaves, never held across a system call */
+ *     shard, slots, protos, chain-use, why, pending, worker-pool, report
+ *         mutexes: leaves, never held across a system call */
 
 #include "dpif-offload-provider.h"
 #include "openvswitch/list.h"
@@ -18,6 +18,7 @@
 #include "tcb-chain-use.h"
 #include "tcb-dump.h"
 #include "tcb-flow-table.h"
+#include "tcb-pending.h"
 #include "tcb-prio.h"
 #include "tcb-worker.h"
 #include "tcnl/probe.h"
@@ -34,6 +35,8 @@ struct tcb_offload {
                                  * thread only. */
     atomic_bool enabled;        /* The same, for all threads. */
     uint32_t cls_flags;         /* tc-policy; constant once enabled. */
+    bool keep_prios;            /* With placeholders; constant, but tests do
+                                 * without them. */
 
     atomic_bool probed;         /* 'abilities' is valid and constant. */
     struct tcnl_abilities abilities;
@@ -44,6 +47,7 @@ struct tcb_offload {
     struct tcb_meters *meters;
     struct tcb_worker_pool workers;
     struct tcb_dump_log dumps;
+    struct tcb_pending pending;
 };
 
 extern struct dpif_offload_class dpif_offload_tc_batch_class;

@@ -7,6 +7,7 @@
 
 #include "dpif.h"
 #include "tcb-offload.h"
+#include "tcb-placeholder.h"
 #include "tcb-port.h"
 #include "tcb-run.h"
 #include "util.h"
@@ -51,6 +52,28 @@ evict(struct tcb_run *run, struct dpif_op *op)
     }
 }
 
+/* The first filter of a prio in chain 0 is followed by one that keeps the prio
+ * alive. */
+static void
+keep_prio(struct tcb_run *run, const struct tcnl_filter_id *id)
+{
+    struct tcb_protos *protos = &run->offload->protos;
+    struct tcb_task *task;
+
+    if (id->chain || !run->offload->keep_prios
+        || !tcb_protos_wants_placeholder(protos, id)) {
+        return;
+    }
+    run->worker->placeholder = *id;
+    run->worker->placeholder.handle = TCB_PLACEHOLDER_HANDLE;
+    task = tcb_run_add(run, TCB_TASK_KEEP, NULL, NULL, tcb_build_placeholder);
+    if (task) {
+        task->id = run->worker->placeholder;
+    } else {
+        tcb_protos_keep(protos, id, false);
+    }
+}
+
 /* Gives 'plan' to the batch as 'kind'.  The references that the plan holds go
  * with the task. */
 static void
@@ -58,6 +81,7 @@ add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
         struct tcb_flow *flow, bool was_in_tc)
 {
     struct tcb_put_plan *plan = &run->worker->plan;
+    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
     struct tcb_task *task;
 
     task = tcb_run_add(run, kind, op, flow,
@@ -67,16 +91,49 @@ add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
         task->port = plan->port;
         task->uses = plan->uses;
         task->was_in_tc = was_in_tc;
+        if (kind == TCB_TASK_ADD) {
+            keep_prio(run, &id);
+        }
         return;
     }
 
     tcb_plan_unref_uses(run->offload, &plan->uses);
     tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "filter longer than a message");
-    tcb_run_refuse(run, plan->port, &plan->why);
+    tcb_run_refuse(run, op, plan->port, &plan->why);
     if (kind == TCB_TASK_ADD) {
         tcb_finish_evicted(run, op, flow, was_in_tc);
     } else {
         tcb_run_add(run, TCB_TASK_EVICT, op, flow, tcb_build_del);
+    }
+}
+
+static void
+add_hold(struct tcb_run *run, enum tcb_task_kind kind, tcb_build_func *build)
+{
+    struct tcb_task *task = tcb_run_add(run, kind, NULL, NULL, build);
+
+    if (task) {
+        task->id = run->worker->hold;
+    }
+}
+
+/* The kernel counts anew in a filter that replaces another, and does not tell
+ * what the other had counted in the end. */
+static void
+replace(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *flow)
+{
+    if (!tcb_modify_is_busy(run, flow)) {
+        tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
+        add_put(run, TCB_TASK_REPLACE, op, flow, true);
+        return;
+    }
+    tcb_run_flush(run);
+    if (tcb_modify_hold(run, flow)) {
+        add_hold(run, TCB_TASK_HOLD, tcb_build_hold);
+        add_put(run, TCB_TASK_REPLACE, op, flow, true);
+        add_hold(run, TCB_TASK_UNHOLD, tcb_build_unhold);
+    } else {
+        add_put(run, TCB_TASK_REPLACE, op, flow, true);
     }
 }
 
@@ -88,8 +145,7 @@ put_claimed(struct tcb_run *run, struct dpif_op *op, enum tcb_claim claimed,
     struct tcb_put_plan *plan = &run->worker->plan;
 
     if (claimed == TCB_CLAIM_OLD) {
-        tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
-        add_put(run, TCB_TASK_REPLACE, op, flow, true);
+        replace(run, op, flow);
     } else {
         if (!(op->flow_put.flags & DPIF_FP_MODIFY)) {
             /* To OVS this is a new flow, whatever died under its ufid. */
@@ -117,7 +173,7 @@ put_anew(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *old)
     if (!new) {
         tcb_plan_unref_uses(run->offload, &plan->uses);
         tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "flow table is full");
-        tcb_run_refuse(run, plan->port, &plan->why);
+        tcb_run_refuse(run, op, plan->port, &plan->why);
         tcb_run_add(run, TCB_TASK_EVICT, op, old, tcb_build_del);
         return;
     }
@@ -141,7 +197,7 @@ put_planned(struct tcb_run *run, struct dpif_op *op)
     } else if (claimed == TCB_CLAIM_FULL) {
         tcb_plan_unref_uses(run->offload, &plan->uses);
         tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "flow table is full");
-        tcb_run_refuse(run, plan->port, &plan->why);
+        tcb_run_refuse(run, op, plan->port, &plan->why);
     } else {
         put_claimed(run, op, claimed, flow);
     }
@@ -164,7 +220,7 @@ put(struct tcb_run *run, struct dpif_op *op, bool may_wait)
         if (may_wait && plan->why.cause == TCB_CAUSE_PARENT) {
             return false;
         }
-        tcb_run_refuse(run, plan->port, &plan->why);
+        tcb_run_refuse(run, op, plan->port, &plan->why);
         evict(run, op);
         break;
     case TCB_PLAN_OK:
@@ -220,6 +276,7 @@ del(struct tcb_run *run, struct dpif_op *op)
     if (!op->flow_del.ufid) {
         return;
     }
+    tcb_pending_deleted(&run->offload->pending, op->flow_del.ufid);
     switch (claim(run, op->flow_del.ufid, false, &flow)) {
     case TCB_CLAIM_OLD:
         tcb_run_add(run, TCB_TASK_DEL, op, flow,

@@ -71,11 +71,6 @@ translate_match(struct tcb_offload *offload, struct match *match,
                    ntohs(plan->proto));
         return false;
     }
-    if (!tcb_chain_in_use(&offload->chains, plan->chain)) {
-        tcb_refuse(&plan->why, TCB_CAUSE_PARENT, "no flow in TC recirculates "
-                   "to this chain");
-        return false;
-    }
     return true;
 }
 
@@ -103,6 +98,19 @@ translate_actions(struct tcb_offload *offload,
     return true;
 }
 
+/* Comes last: a flow that is refused for this alone is offered again. */
+static bool
+find_parent(struct tcb_offload *offload, struct tcb_put_plan *plan)
+{
+    if (!tcb_chain_in_use(&offload->chains, plan->chain)) {
+        tcb_refuse(&plan->why, TCB_CAUSE_PARENT, "no flow in TC recirculates "
+                   "to this chain");
+        plan->why.chain = plan->chain;
+        return false;
+    }
+    return true;
+}
+
 enum tcb_verdict
 tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
              struct tcb_put_plan *plan)
@@ -120,14 +128,14 @@ tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
     }
     if (tcb_port_wait(plan->port) != TCB_PORT_READY) {
         tcb_refuse(&plan->why, TCB_CAUSE_PORT, "%s",
-                   plan->port->error.text[0]
-                   ? plan->port->error.text : "offload is not enabled");
+                   tcb_port_error(plan->port));
         return TCB_PLAN_REFUSED;
     }
 
     consumed = match;
     if (!translate_match(offload, &consumed, plan)
         || !translate_actions(offload, put, &match, plan)
+        || !find_parent(offload, plan)
         || !ref_meters(offload, &plan->uses, &plan->why)) {
         return TCB_PLAN_REFUSED;
     }

@@ -14,6 +14,7 @@
 #include "tcb-meter.h"
 #include "tcb-offload.h"
 #include "tcb-operate.h"
+#include "tcb-placeholder.h"
 #include "tcnl/qdisc.h"
 #include "util.h"
 
@@ -237,32 +238,51 @@ enable(struct tcb_offload *offload, struct tcb_port *port,
     return 0;
 }
 
+const char *
+tcb_port_error(const struct tcb_port *port)
+{
+    const char *error = ovsrcu_get(char *, &port->error);
+
+    return error ? error : "offload is not enabled";
+}
+
+/* The same reason is logged once, however often the port is tried again. */
+static void
+note_error(struct tcb_port *port, const char *error)
+{
+    char *old = ovsrcu_get_protected(char *, &port->error);
+
+    if (!old || strcmp(old, error)) {
+        ovsrcu_set(&port->error, xstrdup(error));
+        ovsrcu_postpone(free, old);
+        VLOG_INFO("%s: flows of this port stay in the kernel datapath: %s",
+                  netdev_get_name(port->up.netdev), error);
+    }
+}
+
 void
 tcb_port_enable(struct tcb_offload *offload, struct tcb_port *port)
 {
     static const struct tcb_operate_stats nothing_done;
-    const char *name = netdev_get_name(port->up.netdev);
     struct tcb_worker *w = tcb_worker_get(&offload->workers);
+    struct tcnl_error error;
     int result;
 
-    memset(&port->error, 0, sizeof port->error);
-    result = w ? enable(offload, port, w, &port->error) : ENOBUFS;
+    set_state(port, TCB_PORT_STARTING);
+    memset(&error, 0, sizeof error);
+    result = w ? enable(offload, port, w, &error) : ENOBUFS;
     if (w) {
         tcb_worker_put(&offload->workers, w, &nothing_done);
     }
 
     dpif_offload_set_netdev_offload(port->up.netdev, &offload->up);
     if (result) {
-        if (!port->error.text[0]) {
-            ovs_strlcpy(port->error.text, ovs_strerror(result),
-                        sizeof port->error.text);
-        }
+        note_error(port, error.text[0] ? error.text : ovs_strerror(result));
         set_state(port, TCB_PORT_FAILED);
-        VLOG_INFO("%s: flows of this port stay in the kernel datapath: %s",
-                  name, port->error.text);
     } else {
         set_state(port, TCB_PORT_READY);
-        VLOG_INFO("%s: Assigned flow API 'tc-batch'", name);
+        VLOG_INFO("%s: Assigned flow API 'tc-batch'",
+                  netdev_get_name(port->up.netdev));
     }
 }
 
@@ -278,6 +298,7 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
     port->hook = port->internal ? TCB_HOOK_EGRESS : TCB_HOOK_INGRESS;
     atomic_init(&port->made_qdisc, false);
     atomic_init(&port->state, enabled ? TCB_PORT_STARTING : TCB_PORT_OFF);
+    ovsrcu_init(&port->error, NULL);
     atomic_count_init(&port->n_flows, 0);
     atomic_count_init(&port->full_rounds, 0);
     tcb_why_init(&port->why);
@@ -321,6 +342,7 @@ static void
 free_port(struct tcb_port *port)
 {
     tcb_why_destroy(&port->why);
+    free(ovsrcu_get_protected(char *, &port->error));
     netdev_close(port->up.netdev);
     free(port);
 }
@@ -328,6 +350,7 @@ free_port(struct tcb_port *port)
 int
 tcb_port_del(struct tcb_offload *offload, odp_port_t port_no)
 {
+    struct tcnl_filter_id hook;
     struct tcb_port *port;
     bool made_qdisc;
 
@@ -338,6 +361,8 @@ tcb_port_del(struct tcb_offload *offload, odp_port_t port_no)
     if (tcb_port_state(port) != TCB_PORT_OFF) {
         set_state(port, TCB_PORT_OFF);
         tcb_flush(offload, port);
+        hook = hook_of(port);
+        tcb_placeholders_remove(offload, &hook);
         atomic_read_relaxed(&port->made_qdisc, &made_qdisc);
         if (made_qdisc) {
             remove_qdisc(offload, port);

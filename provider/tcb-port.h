@@ -11,6 +11,7 @@
 
 #include "dpif-offload-provider.h"
 #include "ovs-atomic.h"
+#include "ovs-rcu.h"
 #include "tcb-hook.h"
 #include "tcb-why.h"
 #include "tcnl/ack.h"
@@ -22,7 +23,8 @@ enum tcb_port_state {
     TCB_PORT_OFF,               /* Offload is not enabled (yet). */
     TCB_PORT_STARTING,          /* The main thread readies the qdisc. */
     TCB_PORT_READY,             /* Flows can be installed. */
-    TCB_PORT_FAILED,            /* No usable qdisc; 'error' says why. */
+    TCB_PORT_FAILED,            /* No usable qdisc; 'error' says why.  Tried
+                                 * again when OVS is reconfigured. */
 };
 
 struct tcb_port {
@@ -35,7 +37,8 @@ struct tcb_port {
     atomic_count full_rounds;   /* Dump rounds to come that must be full: a
                                  * filter here has no terse form. */
     bool told_full;             /* That was logged; dump threads only. */
-    struct tcnl_error error;    /* Of the last failed initialization. */
+    OVSRCU_TYPE(char *) error;  /* Why the last initialization failed, or
+                                 * NULL; the main thread replaces it. */
     struct tcb_why why;         /* Flows that were not offloaded. */
 };
 
@@ -56,6 +59,9 @@ struct tcb_worker;
 bool tcb_port_revive_qdisc(struct tcb_port *, struct tcb_worker *);
 
 enum tcb_port_state tcb_port_state(const struct tcb_port *);
+
+/* Why the port is not ready, in words. */
+const char *tcb_port_error(const struct tcb_port *);
 
 /* The same, but waits for a port that is starting, which takes milliseconds:
  * a flow that was refused meanwhile would stay in the kernel datapath for as

@@ -25,11 +25,14 @@
 uint16_t tcb_prio_for(ovs_be16 eth_type);
 
 struct tcb_flow;
+struct tcnl_filter_id;
 
+/* Thread-safe; the mutex is a leaf. */
 struct tcb_protos {
     struct ovs_mutex mutex;
     struct hmap counts OVS_GUARDED;
     atomic_uint64_t changes;    /* Times that a tcf_proto came or went. */
+    uint64_t n_rounds OVS_GUARDED;
 };
 
 void tcb_protos_init(struct tcb_protos *);
@@ -40,5 +43,29 @@ void tcb_protos_add(struct tcb_protos *, const struct tcb_flow *);
 void tcb_protos_remove(struct tcb_protos *, const struct tcb_flow *);
 
 uint64_t tcb_protos_changes(const struct tcb_protos *);
+
+/* Placeholders, see tcb-placeholder.h. */
+
+/* Does the tcf_proto of the filter with this identity lack a placeholder?
+ * Says so once, until tcb_protos_keep() tells whether it has one now. */
+bool tcb_protos_wants_placeholder(struct tcb_protos *,
+                                  const struct tcnl_filter_id *);
+void tcb_protos_keep(struct tcb_protos *, const struct tcnl_filter_id *,
+                     bool kept);
+
+/* Dumps show which placeholders are still there.  Each begins a round, notes
+ * those that it sees, and when it has come to its end, undisturbed, those that
+ * it has not seen are taken to be gone. */
+uint64_t tcb_protos_begin_round(struct tcb_protos *);
+void tcb_protos_seen(struct tcb_protos *, const struct tcnl_filter_id *,
+                     uint64_t round);
+void tcb_protos_end_round(struct tcb_protos *, uint64_t round);
+
+/* Forgets the placeholders at 'hook'.  With 'ids', stores their identities in
+ * '*ids', for the caller to delete them and to free the array.  Returns how
+ * many there were. */
+size_t tcb_protos_release(struct tcb_protos *,
+                          const struct tcnl_filter_id *hook,
+                          struct tcnl_filter_id **ids);
 
 #endif /* tcb-prio.h */

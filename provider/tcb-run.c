@@ -10,6 +10,7 @@
 #include "openvswitch/vlog.h"
 #include "tcb-decode.h"
 #include "tcb-offload.h"
+#include "tcb-placeholder.h"
 #include "tcb-port.h"
 #include "util.h"
 
@@ -65,10 +66,18 @@ tcb_build_get(struct tcnl_buffer *b, const struct tcb_run *run OVS_UNUSED,
     return tcnl_filter_put_get(b, &id);
 }
 
+int
+tcb_build_placeholder(struct tcnl_buffer *b, const struct tcb_run *run,
+                      const struct tcb_flow *flow OVS_UNUSED)
+{
+    return tcb_placeholder_put(b, &run->worker->placeholder);
+}
+
 static bool
 expects_reply(enum tcb_task_kind kind)
 {
-    return kind != TCB_TASK_ADD && kind != TCB_TASK_REPLACE;
+    return (kind != TCB_TASK_ADD && kind != TCB_TASK_REPLACE
+            && kind != TCB_TASK_KEEP && kind != TCB_TASK_HOLD);
 }
 
 struct tcb_task *
@@ -110,15 +119,21 @@ take_reply(void *run_, unsigned int slot, const struct nlmsghdr *nlh)
     struct tcb_task *task = &run->worker->tasks[slot];
     struct tcnl_filter_counters counters;
     struct tcnl_filter_info info;
+    uint32_t handle = (task->flow ? tcb_flow_handle(task->flow)
+                       : task->id.handle);
 
     if (tcnl_filter_parse(nlh, &info) || !info.acts
-        || info.id.handle != tcb_flow_handle(task->flow)) {
+        || info.id.handle != handle) {
         return;
     }
     if (task->kind == TCB_TASK_GET) {
         tcb_decode_get(run->offload, task->flow, &info, task->epoch,
                        task->op);
     } else if (!tcnl_actions_parse_counters(info.acts, &counters)) {
+        if (task->kind == TCB_TASK_UNHOLD) {
+            /* They are those of the flow that was replaced before. */
+            task--;
+        }
         task->final = counters.stats;
         task->has_final = true;
     }
@@ -165,12 +180,14 @@ tcb_run_flush(struct tcb_run *run)
 }
 
 void
-tcb_run_refuse(struct tcb_run *run, struct tcb_port *port,
-               const struct tcb_refusal *why)
+tcb_run_refuse(struct tcb_run *run, const struct dpif_op *put,
+               struct tcb_port *port, const struct tcb_refusal *why)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 10);
 
     run->done.refused++;
+    tcb_pending_refused(&run->offload->pending, put->flow_put.ufid,
+                        port->up.port_no, why);
     if (tcb_why_count(&port->why, why)) {
         VLOG_INFO_RL(&rl, "%s: flows left to the kernel datapath: %s: %s%s%s",
                      netdev_get_name(port->up.netdev),

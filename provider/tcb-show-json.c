@@ -80,7 +80,7 @@ port_json(const struct tcb_port *port)
     json_object_put_string(json, "hook", tcb_hook_name(port->hook));
     json_object_put_string(json, "state", tcb_port_state_name(port));
     if (tcb_port_state(port) == TCB_PORT_FAILED) {
-        json_object_put_string(json, "error", port->error.text);
+        json_object_put_string(json, "error", tcb_port_error(port));
     }
     json_object_put(json, "flows", json_uint(atomic_count_get(
         &CONST_CAST(struct tcb_port *, port)->n_flows)));
@@ -144,6 +144,21 @@ meters_json(const struct tcb_offload *offload)
     return json;
 }
 
+static struct json *
+pending_json(const struct tcb_offload *offload)
+{
+    struct json *json = json_object_create();
+    struct tcb_pending_summary s;
+
+    tcb_pending_summary(&offload->pending, &s);
+    json_object_put(json, "parent", json_uint(s.n_parent));
+    json_object_put(json, "port", json_uint(s.n_port));
+    json_object_put(json, "kernel", json_uint(s.n_kernel));
+    json_object_put(json, "offered", json_uint(s.n_offered));
+    json_object_put(json, "dropped", json_uint(s.n_dropped));
+    return json;
+}
+
 const char *
 tcb_policy_name(const struct tcb_offload *offload)
 {
@@ -168,6 +183,7 @@ tcb_show_json(struct tcb_offload *offload)
     json_object_put(json, "kernel", abilities_json(offload));
     json_object_put(json, "ports", ports_json(offload));
     json_object_put(json, "meters", meters_json(offload));
+    json_object_put(json, "pending", pending_json(offload));
     json_object_put(json, "last_dump", dump_json(offload));
     return json;
 }

@@ -78,7 +78,7 @@ show_ports(const struct tcb_offload *offload, struct ds *ds)
                       atomic_count_get(&port->n_flows),
                       tcb_why_total(&port->why));
         if (tcb_port_state(port) == TCB_PORT_FAILED) {
-            ds_put_format(ds, "  %s", port->error.text);
+            ds_put_format(ds, "  %s", tcb_port_error(port));
         }
         ds_put_char(ds, '\n');
     }
@@ -92,6 +92,22 @@ show_meters(const struct tcb_offload *offload, struct ds *ds)
     tcb_meters_summary(offload, &s);
     ds_put_format(ds, "  meters: %u in TC, %u left to the kernel datapath, "
                   "%u being deleted\n", s.n_meters, s.n_refused, s.n_dying);
+}
+
+static void
+show_pending(const struct tcb_offload *offload, struct ds *ds)
+{
+    struct tcb_pending_summary s;
+
+    tcb_pending_summary(&offload->pending, &s);
+    ds_put_format(ds, "  to be offered again: %u flows wait for a parent, "
+                  "%u for a port, %u for the kernel; offered %"PRIu64" times",
+                  s.n_parent, s.n_port, s.n_kernel, s.n_offered);
+    if (s.n_dropped) {
+        ds_put_format(ds, "; %"PRIu64" did not fit into the list",
+                      s.n_dropped);
+    }
+    ds_put_char(ds, '\n');
 }
 
 static void
@@ -135,6 +151,7 @@ show_text(struct tcb_offload *offload, struct ds *ds)
     show_kernel(offload, ds);
     show_ports(offload, ds);
     show_meters(offload, ds);
+    show_pending(offload, ds);
     show_dump(offload, ds);
 }
 

@@ -52,6 +52,7 @@ tcb_refuse(struct tcb_refusal *why, enum tcb_cause cause,
 
     why->cause = cause;
     why->error = 0;
+    why->chain = 0;
     va_start(args, format);
     vsnprintf(why->detail, sizeof why->detail, format, args);
     va_end(args);

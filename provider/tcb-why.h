@@ -44,10 +44,11 @@ enum tcb_cause {
 struct tcb_refusal {
     enum tcb_cause cause;
     int error;                  /* The kernel's errno, 0 if none. */
+    uint32_t chain;             /* PARENT: the chain that nothing leads to. */
     char detail[TCB_DETAIL_MAX];
 };
 
-/* Fills in a refusal, without an errno; a long detail is cut. */
+/* Fills in a refusal, without errno and chain; a long detail is cut. */
 void tcb_refuse(struct tcb_refusal *, enum tcb_cause, const char *format, ...)
     OVS_PRINTF_FORMAT(3, 4);
 

@@ -13,6 +13,7 @@
 #include "tcb-action.h"
 #include "tcb-plan.h"
 #include "tcnl/batch.h"
+#include "tcnl/filter.h"
 
 struct dpif_op;
 struct tcb_flow;
@@ -26,19 +27,26 @@ enum tcb_task_kind {
     TCB_TASK_EVICT,             /* Delete, as its PUT cannot be offloaded. */
     TCB_TASK_KILL,              /* Delete the filter only, keep the flow. */
     TCB_TASK_GET,               /* Read for DPIF_OP_FLOW_GET. */
+    TCB_TASK_KEEP,              /* A new placeholder. */
+    TCB_TASK_HOLD,              /* Bind the counting action of a filter that is
+                                 * about to be replaced. */
+    TCB_TASK_UNHOLD,            /* Let it go, with its final counters. */
 };
 
 /* What one slot of the batch is for. */
 struct tcb_task {
     enum tcb_task_kind kind;
-    struct dpif_op *op;         /* NULL for FINAL and KILL. */
-    struct tcb_flow *flow;      /* Claimed (not for GET). */
+    struct dpif_op *op;         /* NULL for FINAL, KILL, and those below. */
+    struct tcb_flow *flow;      /* Claimed (not for GET); NULL for KEEP, HOLD
+                                 * and UNHOLD. */
     struct tcb_port *port;      /* ADD, REPLACE: the in_port. */
     bool was_in_tc;             /* The flow had a filter before this PUT. */
     uint64_t epoch;             /* GET: read before sending. */
     bool has_final;
-    struct tcnl_stats final;    /* FINAL, DEL, EVICT: the last counters. */
+    struct tcnl_stats final;    /* FINAL, DEL, EVICT: the last counters;
+                                 * REPLACE: those of an UNHOLD after it. */
     struct tcb_action_uses uses;    /* ADD, REPLACE. */
+    struct tcnl_filter_id id;   /* KEEP, HOLD, UNHOLD. */
 };
 
 /* A flow whose filter has to go after the batch that is being finished. */
@@ -62,6 +70,9 @@ struct tcb_worker {
     struct tcb_eviction evictions[TCB_BATCH_SLOTS];
     unsigned int n_evictions;
     struct tcb_put_plan plan;   /* Scratch. */
+    struct tcnl_filter_id placeholder;  /* Likewise. */
+    struct tcnl_filter_id hold; /* Likewise. */
+    struct tcnl_held held;      /* Likewise. */
 };
 
 /* Batches of 1, 2..3, 4..7, ... 128 and more messages. */

@@ -40,6 +40,8 @@ ovs_tests = \
 	%D%/unit-ovs/test-flow-table \
 	%D%/unit-ovs/test-in-tree \
 	%D%/unit-ovs/test-operate \
+	%D%/unit-ovs/test-pending \
+	%D%/unit-ovs/test-placeholder \
 	%D%/unit-ovs/test-rounds \
 	%D%/unit-ovs/test-translate
 
@@ -123,6 +125,8 @@ ovs_test_objects = \
 	$(tests_unit_ovs_test_flow_table_OBJECTS) \
 	$(tests_unit_ovs_test_in_tree_OBJECTS) \
 	$(tests_unit_ovs_test_operate_OBJECTS) \
+	$(tests_unit_ovs_test_pending_OBJECTS) \
+	$(tests_unit_ovs_test_placeholder_OBJECTS) \
 	$(tests_unit_ovs_test_rounds_OBJECTS) \
 	$(tests_unit_ovs_test_translate_OBJECTS)
 if WITH_OVS
@@ -173,6 +177,18 @@ tests_unit_ovs_test_operate_SOURCES = %D%/unit-ovs/test-operate.c \
 tests_unit_ovs_test_operate_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_operate_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_operate_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_pending_SOURCES = %D%/unit-ovs/test-pending.c \
+	$(bed_sources)
+tests_unit_ovs_test_pending_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_pending_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_pending_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_placeholder_SOURCES = \
+	%D%/unit-ovs/test-placeholder.c $(bed_sources)
+tests_unit_ovs_test_placeholder_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_placeholder_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_placeholder_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_rounds_SOURCES = %D%/unit-ovs/test-rounds.c \
 	$(bed_sources)

@@ -11,7 +11,7 @@
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete)
+BENCHES=(translate install modify delete prio)
 
 cmd_bench() {
     local name known files=()
@@ -209,4 +209,48 @@ bench_delete() {
     operate_show delete
     printf '\n'
     BENCH=delete-nostats operate_show delete-nostats
+}
+
+# A prio's only flow, deleted and put again.
+
+bench_prio() {
+    local case variant us min max runs
+    local -A medians=()
+    FAIL=0
+    check_cached ovs --enable-werror ||
+        die "the bench does not build"
+    machine_prepare
+    BENCH_PROGRAM=$CHECK_TREE/bench/prio
+    BENCH_RUNS=${BENCH_RUNS:-5}
+    BENCH_PAIRS=${BENCH_PAIRS:-300}
+    LAB_EXPORTS+=(BENCH_PROGRAM BENCH_RUNS BENCH_PAIRS)
+    write_job command "$TOP/bench/prio.sh"
+    machine_run "${LAB_TIMEOUT:-3600}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    unlock "$CHECK_LOCK"
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    printf 'prio: us for delete and put of a flow (%s, %s cpus, Linux %s)\n' \
+        "$VM_ACCEL" "$VM_CPUS" "$KERNEL_RELEASE"
+    printf '%-8s %-10s %9s %9s %9s %5s\n' case variant median min max runs
+    while read -r case variant us min max runs; do
+        printf '%-8s %-10s %9s %9s %9s %5s\n' "$case" "$variant" "$us" \
+            "$min" "$max" "$runs"
+        bench_row "$case" "$variant" "$runs" median_us_per_flow "$us" \
+            min "$min" max "$max"
+        medians[$case.$variant]=$us
+    done < <(sort -k1,2 -k4n "$RUN_DIR/prio" | awk '
+        function done_with() {
+            if (n) print key, us[int((n + 1) / 2)], us[1], us[n], n
+        }
+        $1 " " $2 != key { done_with(); key = $1 " " $2; n = 0 }
+        { us[++n] = $4 }
+        END { done_with() }')
+    for case in only others; do
+        bench_ratio ours intree "$case" \
+            "$(div "${medians[$case.intree]}" "${medians[$case.ours]}" 3)"
+    done
+    bench_ratio ours ours-bare only \
+        "$(div "${medians[only.ours-bare]}" "${medians[only.ours]}" 3)"
+    printf '%s\n' "${BENCH_RATIOS[@]}" | jq -rs 'add | to_entries[] |
+        "ratio \(.key): \(.value)"' | sort
 }

@@ -202,4 +202,19 @@ struct tcnl_filter_counters {
 int tcnl_actions_parse_counters(const struct nlattr *acts,
                                 struct tcnl_filter_counters *);
 
+/* An action of a filter in the kernel that counts what the filter does: as the
+ * kernel told of it, with its index, so that another filter can bind it. */
+#define TCNL_HELD_PARMS 64
+
+struct tcnl_held {
+    char kind[16];
+    uint8_t parms[TCNL_HELD_PARMS];     /* TCA_GACT_PARMS, TCA_MIRRED_PARMS. */
+    size_t parms_len;
+};
+
+/* Finds such an action in a TCA_FLOWER_ACT attribute of the full form; false
+ * if there is none: only gact and mirred are looked at, of which nearly every
+ * filter has one. */
+bool tcnl_actions_find_held(const struct nlattr *acts, struct tcnl_held *);
+
 #endif /* tcnl/action.h */

@@ -125,6 +125,59 @@ add_action(const struct raw *raw, struct tcnl_filter_counters *c)
     return !raw->stats || add_stats(raw->stats, c);
 }
 
+/* Kinds whose parameters are attribute TCA_GACT_PARMS, and begin with
+ * tc_gen. */
+static bool
+is_holdable(const struct raw *raw)
+{
+    return (tcnl_attr_is_string(raw->kind, "gact")
+            || tcnl_attr_is_string(raw->kind, "mirred"));
+}
+
+static bool
+take_held(const struct raw *raw, struct tcnl_held *held)
+{
+    struct tcnl_attrs it = tcnl_attrs_nested(raw->options);
+    const struct nlattr *a;
+
+    while ((a = tcnl_attrs_next(&it))) {
+        size_t len = tcnl_attr_len(a);
+
+        if (tcnl_attr_type(a) == TCA_GACT_PARMS
+            && len >= sizeof(struct tc_gact) && len <= sizeof held->parms) {
+            strcpy(held->kind, tcnl_attr_is_string(raw->kind, "gact")
+                               ? "gact" : "mirred");
+            memcpy(held->parms, tcnl_attr_data(a), len);
+            held->parms_len = len;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+tcnl_actions_find_held(const struct nlattr *acts, struct tcnl_held *held)
+{
+    struct tcnl_attrs it = tcnl_attrs_nested(acts);
+    struct tcnl_filter_counters total;
+    const struct nlattr *nest;
+
+    if (tcnl_actions_parse_counters(acts, &total)) {
+        return false;
+    }
+    while ((nest = tcnl_attrs_next(&it))) {
+        struct tcnl_stats stats;
+        struct raw raw;
+
+        if (find_raw(nest, &raw) && is_holdable(&raw) && raw.options
+            && raw.stats && !tcnl_stats_parse(raw.stats, &stats)
+            && stats.packets >= total.stats.packets) {
+            return take_held(&raw, held);
+        }
+    }
+    return false;
+}
+
 int
 tcnl_actions_parse_counters(const struct nlattr *acts,
                             struct tcnl_filter_counters *c)

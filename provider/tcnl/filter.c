@@ -8,6 +8,7 @@
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_gact.h>
 #include "attr.h"
 
 static struct tcmsg
@@ -53,6 +54,30 @@ tcnl_filter_put_new(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
     options = tcnl_nest_begin(b, TCA_OPTIONS);
     tcnl_flower_put(b, flower);
     tcnl_actions_put(b, TCA_FLOWER_ACT, actions);
+    tcnl_nest_end(b, options);
+    return tcnl_msg_end(b, NULL);
+}
+
+/* An action that exists is bound as it is, whatever else the message says of
+ * it (tcf_mirred_init() in net/sched/act_mirred.c). */
+int
+tcnl_filter_put_hold(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
+                     const struct tcnl_flower *flower,
+                     const struct tcnl_held *held)
+{
+    size_t options, acts, act, act_options;
+
+    begin(b, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, id);
+    options = tcnl_nest_begin(b, TCA_OPTIONS);
+    tcnl_flower_put(b, flower);
+    acts = tcnl_nest_begin(b, TCA_FLOWER_ACT);
+    act = tcnl_nest_begin(b, 1);
+    tcnl_put_string(b, TCA_ACT_KIND, held->kind);
+    act_options = tcnl_nest_begin(b, TCA_ACT_OPTIONS);
+    tcnl_put(b, TCA_GACT_PARMS, held->parms, held->parms_len);
+    tcnl_nest_end(b, act_options);
+    tcnl_nest_end(b, act);
+    tcnl_nest_end(b, acts);
     tcnl_nest_end(b, options);
     return tcnl_msg_end(b, NULL);
 }

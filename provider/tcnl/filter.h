@@ -39,6 +39,10 @@ int tcnl_filter_put_new(struct tcnl_buffer *, const struct tcnl_filter_id *,
                         const struct tcnl_actions *, uint16_t nl_flags);
 int tcnl_filter_put_del(struct tcnl_buffer *, const struct tcnl_filter_id *,
                         uint16_t nl_flags);
+/* A new filter that binds an action of another, by its index, and nothing
+ * else: the action and its counters stay for as long as this filter does. */
+int tcnl_filter_put_hold(struct tcnl_buffer *, const struct tcnl_filter_id *,
+                         const struct tcnl_flower *, const struct tcnl_held *);
 int tcnl_filter_put_get(struct tcnl_buffer *, const struct tcnl_filter_id *);
 
 /* All filters of one hook (or block), of every prio: of all chains, or of

@@ -727,6 +727,8 @@ main(int argc OVS_UNUSED, char *argv[])
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     ovs_assert(n_differences <= ARRAY_SIZE(difference_counts));
     twins_open(&twins);
+    /* The other provider has nothing like a placeholder. */
+    twins.ours->keep_prios = false;
     random_set_seed(env_number("ORACLE_SEED", 1));
     put_parents(parents);
     for (size_t i = 0; i < n_differences; i++) {

@@ -96,6 +96,7 @@ bed_setup(void **bedp)
     dpif_init(&bed->dpif, &datapath_class, "test", 0, 0);
     assert_int_equal(class->open(class, &bed->dpif, &bed->offload), 0);
     bed->flows = &tcb_offload_cast(bed->offload)->flows;
+    tcb_offload_cast(bed->offload)->keep_prios = false;
     smap_add(&config, "hw-offload", "true");
     class->set_config(bed->offload, &config);
     smap_destroy(&config);

@@ -250,13 +250,14 @@ test_handles(void **state OVS_UNUSED)
         ovs_u128 ufid = ufid_of(i);
 
         assert_int_equal(flow->slot, i);
-        assert_int_equal(tcb_flow_handle(flow), i + 1);
-        assert_ptr_equal(tcb_flow_by_handle(&table, i + 1), flow);
+        assert_int_equal(tcb_flow_handle(flow), i + 2);
+        assert_ptr_equal(tcb_flow_by_handle(&table, i + 2), flow);
         assert_ptr_equal(tcb_flow_at(&table, i), flow);
         assert_ptr_equal(tcb_flow_find(&table, &ufid), flow);
         assert_int_equal(tcb_flow_table_n_slots(&table), i + 1);
     }
     assert_null(tcb_flow_by_handle(&table, 0));
+    assert_null(tcb_flow_by_handle(&table, TCB_PLACEHOLDER_HANDLE));
     assert_null(tcb_flow_by_handle(&table, UINT32_MAX));
     assert_null(tcb_flow_at(&table, 2 * TCB_SEGMENT_FLOWS));
     assert_null(tcb_flow_at(&table, TCB_MAX_FLOWS));
@@ -320,7 +321,7 @@ test_move(void **state OVS_UNUSED)
     assert_int_equal(claim(1, true, &flow), TCB_CLAIM_BUSY);
     assert_int_equal(moved->ifindex, 3);
     assert_int_equal(moved->chain, 5);
-    assert_int_equal(tcb_flow_filter_id(moved).handle, moved->slot + 1);
+    assert_int_equal(tcb_flow_filter_id(moved).handle, moved->slot + 2);
     tcb_flow_totals(&table, moved, &report);
     assert_int_equal(report.packets, 7);
     tcb_flow_release(&table, moved);

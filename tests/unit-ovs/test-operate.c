@@ -48,6 +48,8 @@ puts_in_ops(unsigned int n)
 }
 
 /* Faults: what the fake kernel's 'aux' points to. */
+#define HANDLE(SLOT) ((SLOT) + TCB_PLACEHOLDER_HANDLE + 1)
+
 struct refusal {
     uint16_t type;              /* RTM_*... */
     uint32_t handle;            /* ...with this handle, or 0 for any. */
@@ -123,7 +125,7 @@ static void
 refuse_at(struct bed *bed, unsigned int at)
 {
     enum { N = 5 };
-    struct refusal r = { RTM_NEWTFILTER, at + 1, EOPNOTSUPP, false, 1 };
+    struct refusal r = { RTM_NEWTFILTER, HANDLE(at), EOPNOTSUPP, false, 1 };
 
     arm(bed, &r);
     puts_in_ops(N);
@@ -203,14 +205,14 @@ test_foreign_handle(void **bed_)
 {
     struct bed *bed = *bed_;
 
-    fake_tc_add_foreign(&bed->tc, BED_IFINDEX(1), 0, BED_PRIO, 1);
     fake_tc_add_foreign(&bed->tc, BED_IFINDEX(1), 0, BED_PRIO, 2);
+    fake_tc_add_foreign(&bed->tc, BED_IFINDEX(1), 0, BED_PRIO, 3);
     puts_in_ops(2);
     bed_operate(bed, ops, 2);
     for (unsigned int i = 0; i < 2; i++) {
         assert_int_equal(ops[i].op.error, 0);
         assert_non_null(bed_filter(bed, i));
-        assert_true(tcb_flow_handle(find(bed, i)) > 2);
+        assert_true(tcb_flow_handle(find(bed, i)) > 3);
     }
     assert_int_equal(bed->tc.n_filters, 4);
     bed_free(ops, 2);
@@ -243,7 +245,7 @@ static void
 test_lost_acks_present(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 3, 0, true, 1 };
+    struct refusal r = { RTM_NEWTFILTER, HANDLE(2), 0, true, 1 };
     struct tcb_operate_stats stats;
     unsigned int n_workers;
 
@@ -266,7 +268,7 @@ static void
 test_lost_refusal(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 3, EOPNOTSUPP, true, 1 };
+    struct refusal r = { RTM_NEWTFILTER, HANDLE(2), EOPNOTSUPP, true, 1 };
 
     arm(bed, &r);
     puts_in_ops(5);
@@ -738,7 +740,7 @@ static void
 test_parent_refused(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 1, EOPNOTSUPP, false, 1 };
+    struct refusal r = { RTM_NEWTFILTER, HANDLE(0), EOPNOTSUPP, false, 1 };
 
     arm(bed, &r);
     bed_put(&ops[0], 0, 0, "recirc(7)", DPIF_FP_CREATE);

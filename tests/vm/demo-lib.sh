@@ -115,6 +115,8 @@ tc_filters() {
         [$hooks | split("\n")[] | split(" ")[0]] as $devs |
         [inputs] | range(length) as $i | .[$i][].options | select(.handle) |
         (.actions | map(select(.cookie)) | max_by(.stats.packets)) as $a |
+        # What keeps a prio alive is no flow.
+        select($a.cookie != "74632d62617463682f7072696f202020") |
         [$a.cookie, $a.stats.packets, $a.stats.bytes, $devs[$i], .handle,
          (.keys | (.src_mac // "?")[15:] + ">" + (.dst_mac // "?")[15:]),
          (.keys | .ip_proto // .vlan_ethtype // .eth_type | sub("ipv4"; "ip")),

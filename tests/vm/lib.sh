@@ -322,12 +322,20 @@ dump_flows() {
     ovs-appctl dpctl/dump-flows -m "type=$1" | grep -E "${2:-.}" || true
 }
 
+# The cookie of the filters that keep a prio alive, "tc-batch/prio   ".
+PLACEHOLDER=74632d62617463682f7072696f202020
+
 # filters DEVICE [ingress|egress]: all filters, foreign ones too.
 filters() {
     tc filter show dev "$1" "${2:-ingress}" | grep -c ' handle ' || true
 }
 
-# our_filters DEVICE [HOOK]: those with a cookie.
+# placeholders DEVICE [HOOK]
+placeholders() {
+    tc -s filter show dev "$1" "${2:-ingress}" | grep -c "cookie $PLACEHOLDER" || true
+}
+
+# our_filters DEVICE [HOOK]: those of flows, which have a cookie.
 our_filters() {
     cookies "$1" "${2:-ingress}" | wc -l
 }
@@ -336,7 +344,7 @@ our_filters() {
 cookies() {
     tc -s filter show dev "$1" "${2:-ingress}" |
         awk '/^filter/ { new = 1 } $1 == "cookie" && new { print $2; new = 0 }' |
-        sort
+        grep -v "$PLACEHOLDER" | sort
 }
 
 # police [RANGE]: indexes of police actions, one a line; RANGE is ours (0x2),

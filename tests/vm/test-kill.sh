@@ -10,7 +10,7 @@
 foreign() {
     tc qdisc show dev v1 | grep -E 'ingress|clsact'
     tc filter show dev v1 ingress |
-        awk '/^filter/ { show = /u32|matchall/ || /pref 2 .*handle 0x1 / } show' |
+        awk '/^filter/ { show = /u32|matchall/ || /pref 2 .*handle 0x[12] / } show' |
         grep -E '^filter.*handle|dst_ip|match|matchall'
     police foreign
 }
@@ -73,9 +73,11 @@ metered_in_tc() {
 host 1
 host 2
 tc qdisc add dev v1 ingress
-# The handle that the kernel chooses here is what we would give our first flow.
-tc filter add dev v1 ingress prio 2 protocol ip flower dst_ip 203.0.113.1 \
-    action pass
+# The handles of what keeps the prio alive, and of our first flow.
+tc filter add dev v1 ingress prio 2 protocol ip handle 1 flower \
+    dst_ip 203.0.113.1 action pass
+tc filter add dev v1 ingress prio 2 protocol ip handle 2 flower \
+    dst_ip 203.0.113.3 action pass
 tc filter add dev v1 ingress prio 100 protocol ip u32 \
     match ip dst 203.0.113.2/32 action pass
 tc filter add dev v1 ingress prio 200 protocol all matchall action pass
