@@ -18,6 +18,7 @@ unit_tests = \
 	%D%/unit/test-police \
 	%D%/unit/test-probe \
 	%D%/unit/test-qdisc \
+	%D%/unit/test-shape \
 	%D%/unit/test-socket \
 	%D%/unit/test-stats
 
