@@ -69,6 +69,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
     tcb_flow_table_init(&offload->flows);
     tcb_protos_init(&offload->protos);
     tcb_chain_use_init(&offload->chains);
+    tcb_shapes_init(&offload->shapes);
     tcb_worker_pool_init(&offload->workers);
     tcb_dump_log_init(&offload->dumps);
     offload->meters = tcb_meters_create();
@@ -87,6 +88,7 @@ free_offload(struct tcb_offload *offload)
     tcb_dump_log_destroy(&offload->dumps);
     tcb_worker_pool_destroy(&offload->workers);
     tcb_chain_use_destroy(&offload->chains);
+    tcb_shapes_destroy(&offload->shapes);
     tcb_protos_destroy(&offload->protos);
     tcb_flow_table_destroy(&offload->flows);
     free(offload);

@@ -9,8 +9,8 @@
  *
  *     dump mutex (struct tcb_dump), held while one datagram is received
  *     meters mutex, held across system calls of the slow meter paths
- *     shard, slots, protos, chain-use, why, worker-pool, report mutexes:
- *         leaves, never held across a system call */
+ *     shard, slots, protos, chain-use, shapes, why, worker-pool, report
+ *     mutexes: leaves, never held across a system call */
 
 #include "dpif-offload-provider.h"
 #include "openvswitch/list.h"
@@ -19,6 +19,7 @@
 #include "tcb-dump.h"
 #include "tcb-flow-table.h"
 #include "tcb-prio.h"
+#include "tcb-shape.h"
 #include "tcb-worker.h"
 #include "tcnl/probe.h"
 
@@ -41,6 +42,7 @@ struct tcb_offload {
     struct tcb_flow_table flows;
     struct tcb_protos protos;
     struct tcb_chain_use chains;
+    struct tcb_shapes shapes;
     struct tcb_meters *meters;
     struct tcb_worker_pool workers;
     struct tcb_dump_log dumps;

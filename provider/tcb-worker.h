@@ -39,6 +39,8 @@ struct tcb_task {
     bool has_final;
     struct tcnl_stats final;    /* FINAL, DEL, EVICT: the last counters. */
     struct tcb_action_uses uses;    /* ADD, REPLACE. */
+    uint64_t shape;             /* ADD, REPLACE: was not known to be good; 0:
+                                 * it was. */
 };
 
 /* A flow whose filter has to go after the batch that is being finished. */

@@ -42,6 +42,7 @@ ovs_tests = \
 	%D%/unit-ovs/test-in-tree \
 	%D%/unit-ovs/test-operate \
 	%D%/unit-ovs/test-rounds \
+	%D%/unit-ovs/test-shapes \
 	%D%/unit-ovs/test-translate
 
 # What tests share, above all the scripted kernel.
@@ -125,6 +126,7 @@ ovs_test_objects = \
 	$(tests_unit_ovs_test_in_tree_OBJECTS) \
 	$(tests_unit_ovs_test_operate_OBJECTS) \
 	$(tests_unit_ovs_test_rounds_OBJECTS) \
+	$(tests_unit_ovs_test_shapes_OBJECTS) \
 	$(tests_unit_ovs_test_translate_OBJECTS)
 if WITH_OVS
 $(ovs_test_objects): | ovs-lib
@@ -180,6 +182,12 @@ tests_unit_ovs_test_rounds_SOURCES = %D%/unit-ovs/test-rounds.c \
 tests_unit_ovs_test_rounds_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_rounds_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_rounds_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_shapes_SOURCES = %D%/unit-ovs/test-shapes.c \
+	$(bed_sources)
+tests_unit_ovs_test_shapes_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_shapes_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_shapes_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_translate_SOURCES = %D%/unit-ovs/test-translate.c \
 	$(translate_sources)

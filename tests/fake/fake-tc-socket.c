@@ -89,8 +89,9 @@ put_actions(struct tcnl_buffer *b, const struct fake_tc_filter *f,
 }
 
 static void
-put_filter(struct tcnl_buffer *b, const struct fake_tc_filter *f,
-           uint16_t type, uint16_t flags, uint32_t seq, bool terse)
+put_filter(struct tcnl_buffer *b, const uint16_t *ignores,
+           const struct fake_tc_filter *f, uint16_t type, uint16_t flags,
+           uint32_t seq, bool terse)
 {
     struct tcnl_attrs it = { f->options, f->len };
     struct tcmsg tcm = {
@@ -112,7 +113,8 @@ put_filter(struct tcnl_buffer *b, const struct fake_tc_filter *f,
             put_actions(b, f, a, terse);
         } else if (tcnl_attr_type(a) == TCA_FLOWER_FLAGS) {
             tcnl_put_u32(b, TCA_FLOWER_FLAGS, TCA_CLS_FLAGS_NOT_IN_HW);
-        } else if (!terse) {
+        } else if (!terse && tcnl_attr_type(a) != ignores[0]
+                   && tcnl_attr_type(a) != ignores[1]) {
             copy_attr(b, a);
         }
     }
@@ -171,7 +173,7 @@ reply_filter(struct fake_socket *s, const struct nlmsghdr *request,
     struct tcnl_buffer b;
 
     tcnl_buffer_init(&b, mem, sizeof mem);
-    put_filter(&b, f, type, 0, request->nlmsg_seq, false);
+    put_filter(&b, s->tc->ignores, f, type, 0, request->nlmsg_seq, false);
     deliver(s, &b);
 }
 
@@ -199,8 +201,8 @@ continue_dump(struct fake_socket *s)
             *at = f->id;
             at->handle++;
             if (!f->hidden) {
-                put_filter(&b, f, RTM_NEWTFILTER, flags, s->dump_seq,
-                           s->dump_terse);
+                put_filter(&b, s->tc->ignores, f, RTM_NEWTFILTER, flags,
+                           s->dump_seq, s->dump_terse);
                 n++;
             }
         }

@@ -135,7 +135,9 @@ refuse_at(struct bed *bed, unsigned int at)
         assert_int_equal(ops[i].op.flow_put.flags, DPIF_FP_CREATE);
     }
     assert_null(find(bed, at));
-    assert_int_equal(bed->tc.n_sends, 1);
+    /* The first one was to show whether the kernel takes their shape; another
+     * is read back in its place. */
+    assert_int_equal(bed->tc.n_sends, at ? 1 : 2);
     assert_int_equal(n_live(bed), N - 1);
     bed_free(ops, N);
 }
@@ -257,8 +259,9 @@ test_lost_acks_present(void **bed_)
     assert_int_equal(bed->tc.n_new, 5);
     tcb_worker_pool_stats(&tcb_offload_cast(bed->offload)->workers, &stats,
                           &n_workers);
-    assert_int_equal(stats.settled, 5);
-    assert_int_equal(stats.batch.unknown, 5);
+    /* The echo of the first one proves it. */
+    assert_int_equal(stats.settled, 4);
+    assert_int_equal(stats.batch.unknown, 4);
     bed_free(ops, 5);
 }
 
