@@ -49,6 +49,8 @@ tc_batch_sources = \
 	%D%/tcb-rewrite.h \
 	%D%/tcb-run.c \
 	%D%/tcb-run.h \
+	%D%/tcb-set.c \
+	%D%/tcb-set.h \
 	%D%/tcb-settle.c \
 	%D%/tcb-shape.c \
 	%D%/tcb-shape.h \

@@ -15,6 +15,7 @@
 #include "tcb-offload.h"
 #include "tcb-operate.h"
 #include "tcb-port.h"
+#include "tcb-set.h"
 #include "tcb-show.h"
 #include "util.h"
 
@@ -49,6 +50,7 @@ tcb_offload_enabled(const struct tcb_offload *offload)
 static int
 tcb_init(void)
 {
+    tcb_set_init();
     tcb_show_init();
     return 0;
 }

@@ -9,6 +9,7 @@
  * threads ever worked at once. */
 
 #include "openvswitch/list.h"
+#include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "tcb-action.h"
 #include "tcb-plan.h"
@@ -79,6 +80,7 @@ struct tcb_operate_stats {
 };
 
 struct tcb_worker_pool {
+    atomic_bool ack_each;       /* Batches ask for an ack for each message. */
     struct ovs_mutex mutex;
     struct ovs_list idle OVS_GUARDED;
     unsigned int n_workers OVS_GUARDED;

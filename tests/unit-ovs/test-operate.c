@@ -183,6 +183,46 @@ test_not_sent(void **bed_)
     assert_int_equal(bed_add(bed, 0), 0);
 }
 
+/* An acknowledgement of every message, for debugging. */
+static void
+count_acks(struct fake_tc *tc, const struct nlmsghdr *nlh,
+           const struct tcnl_filter_info *info OVS_UNUSED,
+           struct fake_tc_fault *f)
+{
+    unsigned int *n_acks = tc->aux;
+
+    *n_acks += (nlh->nlmsg_flags & NLM_F_ACK) != 0;
+    f->error = info->id.handle == 2 ? EOPNOTSUPP : 0;
+}
+
+static void
+test_ack_each(void **bed_)
+{
+    struct bed *bed = *bed_;
+    struct tcb_worker_pool *workers
+        = &tcb_offload_cast(bed->offload)->workers;
+    unsigned int n_acks = 0;
+
+    bed->tc.aux = &n_acks;
+    bed->tc.fault = count_acks;
+    for (int each = 0; each < 2; each++) {
+        atomic_store_relaxed(&workers->ack_each, each);
+        puts_in_ops(5);
+        bed_operate(bed, ops, 5);
+        for (unsigned int i = 0; i < 5; i++) {
+            assert_int_equal(bed_filter(bed, i) != NULL, !ops[i].op.error);
+        }
+        assert_int_equal(n_live(bed), 4);
+        assert_int_equal(n_acks, each ? 5 : 1);
+        bed_free(ops, 5);
+        for (unsigned int i = 0; i < 5; i++) {
+            bed_remove(bed, i, NULL);
+        }
+        ovsrcu_barrier();
+        n_acks = 0;
+    }
+}
+
 /* Flow 1 has the key of flow 0. */
 static void
 test_duplicate_key(void **bed_)
@@ -857,6 +897,7 @@ main(void)
         TEST(test_refused_last, "last of a batch refused"),
         TEST(test_no_space, "ENOSPC is passed on"),
         TEST(test_not_sent, "batch that cannot be sent"),
+        TEST(test_ack_each, "an ack for each message, and for the last one"),
         TEST(test_duplicate_key, "other flow with the same key is EEXIST"),
         TEST(test_foreign_handle, "foreign filter with the flow's handle"),
         TEST(test_own_leftover, "lost ack of a single add"),
