@@ -71,7 +71,7 @@ TESTS += $(script_tests) $(fuzz_targets)
 check_PROGRAMS += $(fuzz_targets)
 
 # Run in a machine with a kernel of its own, by vm/test-tcnl.sh.
-check_PROGRAMS += %D%/vm/tcnl-real
+check_PROGRAMS += %D%/vm/tcnl-fence %D%/vm/tcnl-real
 
 if HAVE_CMOCKA
 LDADD += $(CMOCKA_LIBS)
