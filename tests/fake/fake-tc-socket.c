@@ -22,6 +22,7 @@ struct fake_socket {
     struct tcnl_transport transport;    /* First, the two are cast. */
     struct fake_tc *tc;
     struct datagram *first, **last;
+    unsigned int n_queued;
     bool congested;
     int sk_err;
 
@@ -132,10 +133,14 @@ deliver(struct fake_socket *s, const struct tcnl_buffer *b)
 {
     struct datagram *d;
 
+    if (s->tc->max_replies && s->n_queued >= s->tc->max_replies) {
+        s->congested = true;
+    }
     if (s->congested) {
         s->sk_err = ENOBUFS;
         return;
     }
+    s->n_queued++;
     d = malloc(sizeof *d + b->used);
     assert(d);
     d->next = NULL;
@@ -444,6 +449,7 @@ take(struct fake_socket *s, void *buf, size_t size, size_t *len)
         continue_dump(s);
     }
     s->first = d->next;
+    s->n_queued--;
     if (!s->first) {
         s->last = &s->first;
     }

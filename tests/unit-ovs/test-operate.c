@@ -305,6 +305,33 @@ test_lost_acks_present(void **bed_)
     bed_free(ops, 5);
 }
 
+/* A receive buffer that two answers fill, which nobody knew: also asking again
+ * overflows it, until it is done one by one. */
+static void
+test_small_buffer(void **bed_)
+{
+    struct bed *bed = *bed_;
+
+    bed->tc.max_replies = 2;
+    puts_in_ops(MAX_OPS);
+    bed_operate(bed, ops, MAX_OPS);
+    for (unsigned int i = 0; i < MAX_OPS; i++) {
+        assert_int_equal(ops[i].op.error, 0);
+        assert_non_null(bed_filter(bed, i));
+    }
+    bed_free(ops, MAX_OPS);
+    for (unsigned int i = 0; i < MAX_OPS; i++) {
+        bed_del(&ops[i], i);
+    }
+    bed_operate(bed, ops, MAX_OPS);
+    for (unsigned int i = 0; i < MAX_OPS; i++) {
+        assert_int_equal(ops[i].op.error, 0);
+    }
+    bed_free(ops, MAX_OPS);
+    assert_int_equal(bed->tc.n_filters, 0);
+    assert_int_equal(n_live(bed), 0);
+}
+
 static void
 test_lost_refusal(void **bed_)
 {
@@ -902,6 +929,7 @@ main(void)
         TEST(test_foreign_handle, "foreign filter with the flow's handle"),
         TEST(test_own_leftover, "lost ack of a single add"),
         TEST(test_lost_acks_present, "lost acks are settled: present"),
+        TEST(test_small_buffer, "lost acks are settled: in parts"),
         TEST(test_lost_refusal, "lost acks are settled: absent"),
         TEST(test_lost_for_good, "add whose fate is not to be learnt"),
         TEST(test_lost_delete, "lost answer of a delete"),
