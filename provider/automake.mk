@@ -53,13 +53,18 @@ tc_batch_sources = \
 	%D%/tcb-rewrite.h \
 	%D%/tcb-run.c \
 	%D%/tcb-run.h \
+	%D%/tcb-set.c \
+	%D%/tcb-set.h \
 	%D%/tcb-settle.c \
+	%D%/tcb-shape.c \
+	%D%/tcb-shape.h \
 	%D%/tcb-show-json.c \
 	%D%/tcb-show-json.h \
 	%D%/tcb-show.c \
 	%D%/tcb-show.h \
 	%D%/tcb-translation.h \
 	%D%/tcb-tunnel.c \
+	%D%/tcb-verify.c \
 	%D%/tcb-vlan.c \
 	%D%/tcb-why.c \
 	%D%/tcb-why.h \

@@ -15,6 +15,7 @@
 #include "tcb-offload.h"
 #include "tcb-operate.h"
 #include "tcb-port.h"
+#include "tcb-set.h"
 #include "tcb-show.h"
 #include "util.h"
 
@@ -49,6 +50,7 @@ tcb_offload_enabled(const struct tcb_offload *offload)
 static int
 tcb_init(void)
 {
+    tcb_set_init();
     tcb_show_init();
     return 0;
 }
@@ -70,6 +72,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
     tcb_flow_table_init(&offload->flows);
     tcb_protos_init(&offload->protos);
     tcb_chain_use_init(&offload->chains);
+    tcb_shapes_init(&offload->shapes);
     tcb_worker_pool_init(&offload->workers);
     tcb_dump_log_init(&offload->dumps);
     tcb_pending_init(&offload->pending);
@@ -90,6 +93,7 @@ free_offload(struct tcb_offload *offload)
     tcb_dump_log_destroy(&offload->dumps);
     tcb_worker_pool_destroy(&offload->workers);
     tcb_chain_use_destroy(&offload->chains);
+    tcb_shapes_destroy(&offload->shapes);
     tcb_protos_destroy(&offload->protos);
     tcb_flow_table_destroy(&offload->flows);
     free(offload);

@@ -138,6 +138,23 @@ finish_add_failed(struct tcb_run *run, struct tcb_task *task,
     tcb_finish_evicted(run, task->op, task->flow, task->was_in_tc);
 }
 
+/* A filter that is there must go again: it is not what was sent, or the flow
+ * that recirculates to it was refused meanwhile. */
+static bool
+added_in_vain(struct tcb_run *run, const struct tcb_task *task,
+              struct tcb_refusal *why)
+{
+    if (tcb_verify_refused(run, task, why)) {
+        return true;
+    } else if (tcb_chain_in_use(&run->offload->chains, task->flow->chain)) {
+        return false;
+    }
+    tcb_refuse(why, TCB_CAUSE_PARENT, "the flow that recirculates here was "
+               "refused");
+    why->chain = task->flow->chain;
+    return true;
+}
+
 static void
 finish_add(struct tcb_run *run, struct tcb_task *task,
            const struct tcnl_slot *slot_)
@@ -145,6 +162,7 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
     struct tcb_offload *offload = run->offload;
     struct dpif_flow_put *put = &task->op->flow_put;
     struct tcnl_slot slot = *slot_;
+    struct tcb_refusal why;
     struct tcb_flow *flow;
 
     if (slot.state == TCNL_FAILED && slot.error.error == EEXIST) {
@@ -172,13 +190,7 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
         evict_later(run, task->op, flow, task->was_in_tc);
         return;
     }
-    if (!tcb_chain_in_use(&offload->chains, flow->chain)) {
-        /* The flow that recirculates to this one was refused meanwhile. */
-        struct tcb_refusal why;
-
-        tcb_refuse(&why, TCB_CAUSE_PARENT, "the flow that recirculates here "
-                   "was refused");
-        why.chain = flow->chain;
+    if (added_in_vain(run, task, &why)) {
         tcb_run_refuse(run, task->op, task->port, &why);
         drop_uses(run, flow);
         evict_later(run, task->op, flow, task->was_in_tc);
@@ -200,6 +212,7 @@ finish_replace(struct tcb_run *run, struct tcb_task *task,
                const struct tcnl_slot *slot)
 {
     struct tcb_flow *flow = task->flow;
+    struct tcb_refusal why;
 
     if (slot->state != TCNL_OK) {
         tcb_plan_unref_uses(run->offload, &task->uses);
@@ -215,6 +228,11 @@ finish_replace(struct tcb_run *run, struct tcb_task *task,
     }
     fill_stats(run, flow, task->op->flow_put.stats);
     tcb_flow_restart_counters(&run->offload->flows, flow);
+    if (tcb_verify_refused(run, task, &why)) {
+        tcb_run_refuse(run, task->op, task->port, &why);
+        evict_later(run, task->op, flow, true);
+        return;
+    }
     tcb_flow_release(&run->offload->flows, flow);
     run->done.replaces++;
     task->op->error = 0;

@@ -9,8 +9,8 @@
  *
  *     dump mutex (struct tcb_dump), held while one datagram is received
  *     meters mutex, held across system calls of the slow meter paths
- *     shard, slots, protos, chain-use, why, pending, worker-pool, report
- *         mutexes: leaves, never held across a system call */
+ *     shard, slots, protos, chain-use, pending, shapes, why, worker-pool,
+ *         report mutexes: leaves, never held across a system call */
 
 #include "dpif-offload-provider.h"
 #include "openvswitch/list.h"
@@ -20,6 +20,7 @@
 #include "tcb-flow-table.h"
 #include "tcb-pending.h"
 #include "tcb-prio.h"
+#include "tcb-shape.h"
 #include "tcb-worker.h"
 #include "tcnl/probe.h"
 
@@ -44,6 +45,7 @@ struct tcb_offload {
     struct tcb_flow_table flows;
     struct tcb_protos protos;
     struct tcb_chain_use chains;
+    struct tcb_shapes shapes;
     struct tcb_meters *meters;
     struct tcb_worker_pool workers;
     struct tcb_dump_log dumps;

@@ -84,12 +84,14 @@ add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
     struct tcnl_filter_id id = tcb_flow_filter_id(flow);
     struct tcb_task *task;
 
+    plan->echo = tcb_verify_wanted(run, plan->shape);
     task = tcb_run_add(run, kind, op, flow,
                        kind == TCB_TASK_ADD ? tcb_build_add
                                             : tcb_build_replace);
     if (task) {
         task->port = plan->port;
         task->uses = plan->uses;
+        task->shape = plan->shape;
         task->was_in_tc = was_in_tc;
         if (kind == TCB_TASK_ADD) {
             keep_prio(run, &id);

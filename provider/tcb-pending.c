@@ -98,6 +98,7 @@ may_pass(const struct tcb_refusal *why)
     case TCB_CAUSE_METER:
     case TCB_CAUSE_LIMIT:
     case TCB_CAUSE_PRIO:
+    case TCB_CAUSE_SHAPE:
     case TCB_N_CAUSES:
     default:
         return false;

@@ -11,6 +11,7 @@
 #include "tcb-meter.h"
 #include "tcb-offload.h"
 #include "tcb-port.h"
+#include "tcnl/shape.h"
 #include "util.h"
 
 /* Takes references to the meters, so that none of their police actions goes
@@ -111,6 +112,26 @@ find_parent(struct tcb_offload *offload, struct tcb_put_plan *plan)
     return true;
 }
 
+/* Has the kernel changed a filter like this before? */
+static bool
+check_shape(struct tcb_offload *offload, struct tcb_put_plan *plan)
+{
+    const char *reason;
+
+    plan->shape = tcnl_shape_hash(&plan->flower, &plan->actions);
+    switch (tcb_shape_find(&offload->shapes, plan->shape, &reason)) {
+    case TCB_SHAPE_VERIFIED:
+        plan->shape = 0;
+        break;
+    case TCB_SHAPE_UNKNOWN:
+        break;
+    case TCB_SHAPE_REFUSED:
+        tcb_refuse(&plan->why, TCB_CAUSE_SHAPE, "%s", reason);
+        return false;
+    }
+    return true;
+}
+
 enum tcb_verdict
 tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
              struct tcb_put_plan *plan)
@@ -135,6 +156,7 @@ tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
     consumed = match;
     if (!translate_match(offload, &consumed, plan)
         || !translate_actions(offload, put, &match, plan)
+        || !check_shape(offload, plan)
         || !find_parent(offload, plan)
         || !ref_meters(offload, &plan->uses, &plan->why)) {
         return TCB_PLAN_REFUSED;

@@ -24,6 +24,8 @@ struct tcb_put_plan {
     uint16_t prio;
     ovs_be16 proto;
     uint64_t match_hash;
+    uint64_t shape;             /* 0: the kernel is known to take it. */
+    bool echo;                  /* For whoever sends the filter. */
     struct tcb_refusal why;     /* If refused. */
 };
 

@@ -24,7 +24,8 @@ tcb_build_add(struct tcnl_buffer *b, const struct tcb_run *run,
     const struct tcb_put_plan *plan = &run->worker->plan;
 
     return tcnl_filter_put_new(b, &id, &plan->flower, &plan->actions,
-                               NLM_F_CREATE | NLM_F_EXCL);
+                               NLM_F_CREATE | NLM_F_EXCL
+                               | (plan->echo ? NLM_F_ECHO : 0));
 }
 
 int
@@ -35,7 +36,8 @@ tcb_build_replace(struct tcnl_buffer *b, const struct tcb_run *run,
     const struct tcb_put_plan *plan = &run->worker->plan;
 
     return tcnl_filter_put_new(b, &id, &plan->flower, &plan->actions,
-                               NLM_F_CREATE);
+                               NLM_F_CREATE
+                               | (plan->echo ? NLM_F_ECHO : 0));
 }
 
 int
@@ -74,10 +76,16 @@ tcb_build_placeholder(struct tcnl_buffer *b, const struct tcb_run *run,
 }
 
 static bool
-expects_reply(enum tcb_task_kind kind)
+is_put(enum tcb_task_kind kind)
 {
-    return (kind != TCB_TASK_ADD && kind != TCB_TASK_REPLACE
-            && kind != TCB_TASK_KEEP && kind != TCB_TASK_HOLD);
+    return kind == TCB_TASK_ADD || kind == TCB_TASK_REPLACE;
+}
+
+static bool
+expects_reply(const struct tcb_run *run, enum tcb_task_kind kind)
+{
+    return (is_put(kind) ? run->worker->plan.echo
+            : kind != TCB_TASK_KEEP && kind != TCB_TASK_HOLD);
 }
 
 struct tcb_task *
@@ -100,7 +108,7 @@ tcb_run_add(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
         }
     }
 
-    task = &run->worker->tasks[tcnl_batch_add(batch, expects_reply(kind)
+    task = &run->worker->tasks[tcnl_batch_add(batch, expects_reply(run, kind)
                                                      ? TCB_REPLY_ROOM : 0)];
     task->kind = kind;
     task->op = op;
@@ -108,10 +116,12 @@ tcb_run_add(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
     task->port = NULL;
     task->was_in_tc = kind == TCB_TASK_EVICT;
     task->has_final = false;
+    task->shape = 0;
     return task;
 }
 
-/* Final counters out of a delete's echo, or the whole flow for a get. */
+/* Final counters out of a delete's echo, the whole flow for a get, or what the
+ * kernel has made of a put. */
 static void
 take_reply(void *run_, unsigned int slot, const struct nlmsghdr *nlh)
 {
@@ -129,6 +139,8 @@ take_reply(void *run_, unsigned int slot, const struct nlmsghdr *nlh)
     if (task->kind == TCB_TASK_GET) {
         tcb_decode_get(run->offload, task->flow, &info, task->epoch,
                        task->op);
+    } else if (is_put(task->kind)) {
+        tcb_verify_reply(run, slot, nlh);
     } else if (!tcnl_actions_parse_counters(info.acts, &counters)) {
         if (task->kind == TCB_TASK_UNHOLD) {
             /* They are those of the flow that was replaced before. */
@@ -140,9 +152,10 @@ take_reply(void *run_, unsigned int slot, const struct nlmsghdr *nlh)
 }
 
 static bool
-slot_failed(const struct tcnl_slot *slot)
+task_failed(const struct tcb_run *run, unsigned int i)
 {
-    return slot->state != TCNL_OK;
+    return run->worker->batch.slots[i].state != TCNL_OK
+           || tcb_verify_refused(run, &run->worker->tasks[i], NULL);
 }
 
 /* Failures are finished first: a flow that is not there after all takes back
@@ -154,7 +167,7 @@ finish_all(struct tcb_run *run)
 
     for (int failed = 1; failed >= 0; failed--) {
         for (unsigned int i = 0; i < batch->n_slots; i++) {
-            if (slot_failed(&batch->slots[i]) == failed) {
+            if (task_failed(run, i) == failed) {
                 tcb_finish(run, &run->worker->tasks[i], &batch->slots[i]);
             }
         }
@@ -173,6 +186,7 @@ tcb_run_flush(struct tcb_run *run)
         if (tcnl_batch_flush(batch)) {
             tcb_settle(run);
         }
+        tcb_verify_rest(run);
         finish_all(run);
         tcnl_batch_clear(batch);
         tcb_finish_batch(run);

@@ -10,6 +10,7 @@
  *     tcb-modify.c   the counters of filters that are replaced; removes the
  *                    old filter of a flow that got another
  *     tcb-settle.c   clears up results that are UNKNOWN
+ *     tcb-verify.c   compares filters of new shapes with what was sent
  *     tcb-finish.c   turns results into the operations' results */
 
 #include "tcb-worker.h"
@@ -66,6 +67,23 @@ void tcb_add_again(struct tcb_run *, const struct tcb_flow *,
  * gone? */
 bool tcb_delete_found_nothing(const struct tcb_run *, const struct tcb_flow *,
                               const struct tcnl_error *);
+
+/* Shall a filter of 'shape' that joins the batch be echoed?  One is enough of
+ * those with a shape that is not known; 0 stands for a known one. */
+bool tcb_verify_wanted(const struct tcb_run *, uint64_t shape);
+
+/* Compares the filter of a slot with the kernel's form of it, 'nlh'. */
+void tcb_verify_reply(struct tcb_run *, unsigned int slot,
+                      const struct nlmsghdr *nlh);
+
+/* Reads back filters of the batch whose shape is not known yet, because the
+ * one that was to be echoed was refused or its echo was lost. */
+void tcb_verify_rest(struct tcb_run *);
+
+/* Has the kernel taken the filter of a put, but not as it was sent?  Says why
+ * in '*why', unless that is NULL. */
+bool tcb_verify_refused(const struct tcb_run *, const struct tcb_task *,
+                        struct tcb_refusal *why);
 
 /* Finishes one task by its slot's result. */
 void tcb_finish(struct tcb_run *, struct tcb_task *, const struct tcnl_slot *);

@@ -11,8 +11,9 @@
 #include "tcnl/qdisc.h"
 #include "util.h"
 
-/* How often a lost answer is asked for before we give up. */
-#define MAX_ROUNDS 3
+/* A lost answer is asked for so often before we give up, with so many messages
+ * in a datagram: what has overflowed once will again. */
+static const unsigned int round_sizes[] = { 16, 1, 1 };
 
 /* Handles that we try before we take a prio to be full of foreign filters. */
 #define MAX_MOVES 8
@@ -122,32 +123,44 @@ settle_one(struct round *round, unsigned int aux_slot)
     }
 }
 
+static void
+flush_questions(struct round *round)
+{
+    struct tcnl_batch *aux = &round->run->worker->aux;
+
+    aux->reply_cb = round_reply;
+    aux->reply_aux = round;
+    tcnl_batch_flush(aux);
+    for (unsigned int i = 0; i < aux->n_slots; i++) {
+        settle_one(round, i);
+    }
+    tcnl_batch_clear(aux);
+}
+
 /* Only adds and deletes are worth asking: a lost replace is treated as
- * refused, and a lost read just was not read. */
-static unsigned int
-settle_round(struct round *round)
+ * refused, and a lost read just was not read.  Returns whether there was
+ * something to ask. */
+static bool
+settle_round(struct round *round, unsigned int size)
 {
     struct tcb_worker *w = round->run->worker;
-    unsigned int n;
+    bool any = false;
 
     for (unsigned int i = 0; i < w->batch.n_slots; i++) {
         if (w->batch.slots[i].state == TCNL_UNKNOWN
             && (w->tasks[i].kind == TCB_TASK_ADD
                 || is_delete(w->tasks[i].kind))) {
+            any = true;
             ask_again(round, i);
+            if (w->aux.n_slots == size) {
+                flush_questions(round);
+            }
         }
     }
-    n = w->aux.n_slots;
-    if (n) {
-        w->aux.reply_cb = round_reply;
-        w->aux.reply_aux = round;
-        tcnl_batch_flush(&w->aux);
-        for (unsigned int i = 0; i < n; i++) {
-            settle_one(round, i);
-        }
-        tcnl_batch_clear(&w->aux);
+    if (w->aux.n_slots) {
+        flush_questions(round);
     }
-    return n;
+    return any;
 }
 
 void
@@ -156,7 +169,8 @@ tcb_settle(struct tcb_run *run)
     struct round *round = xmalloc(sizeof *round);
 
     round->run = run;
-    for (int i = 0; i < MAX_ROUNDS && settle_round(round); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(round_sizes)
+                       && settle_round(round, round_sizes[i]); i++) {
         continue;
     }
     free(round);

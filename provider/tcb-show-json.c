@@ -159,6 +159,19 @@ pending_json(const struct tcb_offload *offload)
     return json;
 }
 
+static struct json *
+shapes_json(const struct tcb_offload *offload)
+{
+    struct json *json = json_object_create();
+    struct tcb_shape_counts counts;
+
+    tcb_shape_counts_read(&offload->shapes, &counts);
+    json_object_put(json, "verified", json_uint(counts.verified));
+    json_object_put(json, "refused", json_uint(counts.refused));
+    json_object_put(json, "forgotten", json_uint(counts.forgotten));
+    return json;
+}
+
 const char *
 tcb_policy_name(const struct tcb_offload *offload)
 {
@@ -184,6 +197,7 @@ tcb_show_json(struct tcb_offload *offload)
     json_object_put(json, "ports", ports_json(offload));
     json_object_put(json, "meters", meters_json(offload));
     json_object_put(json, "pending", pending_json(offload));
+    json_object_put(json, "shapes", shapes_json(offload));
     json_object_put(json, "last_dump", dump_json(offload));
     return json;
 }

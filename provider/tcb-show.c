@@ -111,6 +111,17 @@ show_pending(const struct tcb_offload *offload, struct ds *ds)
 }
 
 static void
+show_shapes(const struct tcb_offload *offload, struct ds *ds)
+{
+    struct tcb_shape_counts counts;
+
+    tcb_shape_counts_read(&offload->shapes, &counts);
+    ds_put_format(ds, "  shapes of filters: %u verified, %u refused, %"PRIu64
+                  " forgotten\n", counts.verified, counts.refused,
+                  counts.forgotten);
+}
+
+static void
 show_dump(const struct tcb_offload *offload, struct ds *ds)
 {
     struct tcb_dump_summary last;
@@ -152,6 +163,7 @@ show_text(struct tcb_offload *offload, struct ds *ds)
     show_ports(offload, ds);
     show_meters(offload, ds);
     show_pending(offload, ds);
+    show_shapes(offload, ds);
     show_dump(offload, ds);
 }
 

@@ -27,6 +27,8 @@ struct json;
     TCB_CAUSE(PRIO, "prio", "no priority left for this Ethernet type")    \
     TCB_CAUSE(PORT, "port", "the port has no usable qdisc")               \
     TCB_CAUSE(KERNEL, "kernel", "the kernel refused the filter")          \
+    TCB_CAUSE(SHAPE, "shape", "the kernel does not take filters like this " \
+              "as they are sent")                                         \
     TCB_CAUSE(LOST, "lost", "the kernel's answer was lost and the filter " \
               "is not there")
 

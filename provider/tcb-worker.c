@@ -14,6 +14,7 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 void
 tcb_worker_pool_init(struct tcb_worker_pool *pool)
 {
+    atomic_init(&pool->ack_each, false);
     ovs_mutex_init(&pool->mutex);
     ovs_mutex_lock(&pool->mutex);
     ovs_list_init(&pool->idle);
@@ -65,8 +66,8 @@ worker_create(void)
     return w;
 }
 
-struct tcb_worker *
-tcb_worker_get(struct tcb_worker_pool *pool)
+static struct tcb_worker *
+get_idle(struct tcb_worker_pool *pool)
 {
     struct tcb_worker *w = NULL;
 
@@ -76,16 +77,26 @@ tcb_worker_get(struct tcb_worker_pool *pool)
                          node);
     }
     ovs_mutex_unlock(&pool->mutex);
-    if (w) {
-        return w;
-    }
+    return w;
+}
 
-    w = worker_create();
-    if (w) {
+struct tcb_worker *
+tcb_worker_get(struct tcb_worker_pool *pool)
+{
+    struct tcb_worker *w = get_idle(pool);
+    bool ack_each;
+
+    if (!w) {
+        w = worker_create();
+        if (!w) {
+            return NULL;
+        }
         ovs_mutex_lock(&pool->mutex);
         pool->n_workers++;
         ovs_mutex_unlock(&pool->mutex);
     }
+    atomic_read_relaxed(&pool->ack_each, &ack_each);
+    w->batch.ack_each = w->aux.ack_each = ack_each;
     return w;
 }
 

@@ -9,6 +9,7 @@
  * threads ever worked at once. */
 
 #include "openvswitch/list.h"
+#include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "tcb-action.h"
 #include "tcb-plan.h"
@@ -47,6 +48,8 @@ struct tcb_task {
                                  * REPLACE: those of an UNHOLD after it. */
     struct tcb_action_uses uses;    /* ADD, REPLACE. */
     struct tcnl_filter_id id;   /* KEEP, HOLD, UNHOLD. */
+    uint64_t shape;             /* ADD, REPLACE: was not known to be good; 0:
+                                 * it was. */
 };
 
 /* A flow whose filter has to go after the batch that is being finished. */
@@ -88,6 +91,7 @@ struct tcb_operate_stats {
 };
 
 struct tcb_worker_pool {
+    atomic_bool ack_each;       /* Batches ask for an ack for each message. */
     struct ovs_mutex mutex;
     struct ovs_list idle OVS_GUARDED;
     unsigned int n_workers OVS_GUARDED;

@@ -18,6 +18,7 @@ unit_tests = \
 	%D%/unit/test-police \
 	%D%/unit/test-probe \
 	%D%/unit/test-qdisc \
+	%D%/unit/test-shape \
 	%D%/unit/test-socket \
 	%D%/unit/test-stats
 
@@ -43,6 +44,7 @@ ovs_tests = \
 	%D%/unit-ovs/test-pending \
 	%D%/unit-ovs/test-placeholder \
 	%D%/unit-ovs/test-rounds \
+	%D%/unit-ovs/test-shapes \
 	%D%/unit-ovs/test-translate
 
 # What tests share, above all the scripted kernel.
@@ -71,7 +73,7 @@ TESTS += $(script_tests) $(fuzz_targets)
 check_PROGRAMS += $(fuzz_targets)
 
 # Run in a machine with a kernel of its own, by vm/test-tcnl.sh.
-check_PROGRAMS += %D%/vm/tcnl-real
+check_PROGRAMS += %D%/vm/tcnl-fence %D%/vm/tcnl-real
 
 if HAVE_CMOCKA
 LDADD += $(CMOCKA_LIBS)
@@ -128,6 +130,7 @@ ovs_test_objects = \
 	$(tests_unit_ovs_test_pending_OBJECTS) \
 	$(tests_unit_ovs_test_placeholder_OBJECTS) \
 	$(tests_unit_ovs_test_rounds_OBJECTS) \
+	$(tests_unit_ovs_test_shapes_OBJECTS) \
 	$(tests_unit_ovs_test_translate_OBJECTS)
 if WITH_OVS
 $(ovs_test_objects): | ovs-lib
@@ -195,6 +198,12 @@ tests_unit_ovs_test_rounds_SOURCES = %D%/unit-ovs/test-rounds.c \
 tests_unit_ovs_test_rounds_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_rounds_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_rounds_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_shapes_SOURCES = %D%/unit-ovs/test-shapes.c \
+	$(bed_sources)
+tests_unit_ovs_test_shapes_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_shapes_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_shapes_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_translate_SOURCES = %D%/unit-ovs/test-translate.c \
 	$(translate_sources)

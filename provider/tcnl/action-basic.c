@@ -75,14 +75,22 @@ parse_mirred(const struct tcnl_options *o, struct tcnl_actions *as,
     return 0;
 }
 
-static bool
-mirred_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-             const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+mirred_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+              const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     (void) as;
     (void) bs;
     return a->mirred.ifindex == b->mirred.ifindex
-           && a->mirred.eaction == b->mirred.eaction;
+           && a->mirred.eaction == b->mirred.eaction
+           ? NULL : "TCA_MIRRED_PARMS";
+}
+
+static uint64_t
+mirred_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    (void) as;
+    return a->mirred.eaction;
 }
 
 const struct tcnl_kind tcnl_kind_mirred = {
@@ -92,7 +100,8 @@ const struct tcnl_kind tcnl_kind_mirred = {
     .known = 1u << TCA_MIRRED_PARMS,
     .put = put_mirred,
     .parse = parse_mirred,
-    .equal = mirred_equal,
+    .differ = mirred_differ,
+    .form = mirred_form,
 };
 
 static void
@@ -150,17 +159,28 @@ parse_vlan(const struct tcnl_options *o, struct tcnl_actions *as,
     }
 }
 
-static bool
-vlan_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-           const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+vlan_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+            const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     (void) as;
     (void) bs;
-    return a->vlan.op == b->vlan.op
-           && (a->vlan.op != TCA_VLAN_ACT_PUSH
-               || (a->vlan.tpid == b->vlan.tpid
-                   && a->vlan.vid == b->vlan.vid
-                   && a->vlan.prio == b->vlan.prio));
+    if (a->vlan.op != b->vlan.op) {
+        return "TCA_VLAN_PARMS";
+    } else if (a->vlan.op != TCA_VLAN_ACT_PUSH) {
+        return NULL;
+    }
+    return a->vlan.tpid != b->vlan.tpid ? "TCA_VLAN_PUSH_VLAN_PROTOCOL"
+           : a->vlan.vid != b->vlan.vid ? "TCA_VLAN_PUSH_VLAN_ID"
+           : a->vlan.prio != b->vlan.prio ? "TCA_VLAN_PUSH_VLAN_PRIORITY"
+           : NULL;
+}
+
+static uint64_t
+vlan_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    (void) as;
+    return a->vlan.op;
 }
 
 const struct tcnl_kind tcnl_kind_vlan = {
@@ -172,7 +192,8 @@ const struct tcnl_kind tcnl_kind_vlan = {
               | 1u << TCA_VLAN_PUSH_VLAN_PRIORITY),
     .put = put_vlan,
     .parse = parse_vlan,
-    .equal = vlan_equal,
+    .differ = vlan_differ,
+    .form = vlan_form,
 };
 
 static void
@@ -203,13 +224,21 @@ parse_csum(const struct tcnl_options *o, struct tcnl_actions *as,
     return 0;
 }
 
-static bool
-csum_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-           const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+csum_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+            const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     (void) as;
     (void) bs;
-    return a->csum.update_flags == b->csum.update_flags;
+    return a->csum.update_flags == b->csum.update_flags ? NULL
+                                                        : "TCA_CSUM_PARMS";
+}
+
+static uint64_t
+csum_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    (void) as;
+    return a->csum.update_flags;
 }
 
 const struct tcnl_kind tcnl_kind_csum = {
@@ -219,7 +248,8 @@ const struct tcnl_kind tcnl_kind_csum = {
     .known = 1u << TCA_CSUM_PARMS,
     .put = put_csum,
     .parse = parse_csum,
-    .equal = csum_equal,
+    .differ = csum_differ,
+    .form = csum_form,
 };
 
 static void
@@ -251,13 +281,13 @@ parse_skbedit(const struct tcnl_options *o, struct tcnl_actions *as,
                            sizeof a->skbedit.ptype) ? 0 : EBADMSG;
 }
 
-static bool
-skbedit_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-              const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+skbedit_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+               const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     (void) as;
     (void) bs;
-    return a->skbedit.ptype == b->skbedit.ptype;
+    return a->skbedit.ptype == b->skbedit.ptype ? NULL : "TCA_SKBEDIT_PTYPE";
 }
 
 const struct tcnl_kind tcnl_kind_skbedit = {
@@ -267,5 +297,5 @@ const struct tcnl_kind tcnl_kind_skbedit = {
     .known = 1u << TCA_SKBEDIT_PARMS | 1u << TCA_SKBEDIT_PTYPE,
     .put = put_skbedit,
     .parse = parse_skbedit,
-    .equal = skbedit_equal,
+    .differ = skbedit_differ,
 };

@@ -35,9 +35,16 @@ struct tcnl_kind {
     int (*parse)(const struct tcnl_options *, struct tcnl_actions *,
                  struct tcnl_action *);
 
-    /* Kinds and verdicts are known to be the same.  NULL: nothing else. */
-    bool (*equal)(const struct tcnl_actions *, const struct tcnl_action *,
-                  const struct tcnl_actions *, const struct tcnl_action *);
+    /* The name of an attribute in which two actions differ whose kinds and
+     * verdicts are the same, or NULL.  NULL: there is nothing else. */
+    const char *(*differ)(const struct tcnl_actions *,
+                          const struct tcnl_action *,
+                          const struct tcnl_actions *,
+                          const struct tcnl_action *);
+
+    /* A number for the attributes that there are; values only of those that
+     * say what the action does.  NULL: always the same. */
+    uint64_t (*form)(const struct tcnl_actions *, const struct tcnl_action *);
 };
 
 extern const struct tcnl_kind tcnl_kind_gact;
@@ -51,6 +58,16 @@ extern const struct tcnl_kind tcnl_kind_police_mtu;
 extern const struct tcnl_kind tcnl_kind_mpls;
 extern const struct tcnl_kind tcnl_kind_ct;
 extern const struct tcnl_kind tcnl_kind_tunnel_key;
+
+/* What kind of verdict it is, without the chain or the number of actions that
+ * it names. */
+static inline uint8_t
+tcnl_verdict_form(uint32_t verdict)
+{
+    uint32_t extended = verdict >> 28;
+
+    return (uint8_t) (extended ? 0x80 | extended : verdict);
+}
 
 static inline bool
 tcnl_option_get(const struct tcnl_options *o, unsigned int type, void *value,

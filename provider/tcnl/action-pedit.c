@@ -8,6 +8,7 @@
 #include <string.h>
 #include <linux/pkt_cls.h>
 #include <linux/tc_act/tc_pedit.h>
+#include "fnv.h"
 
 static void
 put_pedit_ex(struct tcnl_buffer *b, const struct tcnl_pedit_key *key)
@@ -153,14 +154,30 @@ parse_pedit(const struct tcnl_options *o, struct tcnl_actions *as,
     return error;
 }
 
-static bool
-pedit_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-            const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+pedit_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+             const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     return a->pedit.n == b->pedit.n
            && !memcmp(&as->pedit_keys[a->pedit.first],
                       &bs->pedit_keys[b->pedit.first],
-                      a->pedit.n * sizeof as->pedit_keys[0]);
+                      a->pedit.n * sizeof as->pedit_keys[0])
+           ? NULL : "TCA_PEDIT_PARMS_EX";
+}
+
+/* Fields, without what is set in them. */
+static uint64_t
+pedit_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    const struct tcnl_pedit_key *keys = &as->pedit_keys[a->pedit.first];
+    uint64_t hash = TCNL_FNV_BASIS;
+
+    for (unsigned int i = 0; i < a->pedit.n; i++) {
+        hash = tcnl_fnv_add(hash, &keys[i].htype, sizeof keys[i].htype);
+        hash = tcnl_fnv_add(hash, &keys[i].cmd, sizeof keys[i].cmd);
+        hash = tcnl_fnv_add(hash, &keys[i].off, sizeof keys[i].off);
+    }
+    return hash;
 }
 
 const struct tcnl_kind tcnl_kind_pedit = {
@@ -170,5 +187,6 @@ const struct tcnl_kind tcnl_kind_pedit = {
     .known = 1u << TCA_PEDIT_PARMS_EX | 1u << TCA_PEDIT_KEYS_EX,
     .put = put_pedit,
     .parse = parse_pedit,
-    .equal = pedit_equal,
+    .differ = pedit_differ,
+    .form = pedit_form,
 };

@@ -73,23 +73,31 @@ parse_police(const struct tcnl_options *o, struct tcnl_actions *as,
     return 0;
 }
 
-static bool
-police_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-             const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+police_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+              const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     (void) as;
     (void) bs;
-    return a->police.index == b->police.index;
+    return a->police.index == b->police.index ? NULL : "TCA_POLICE_TBF";
 }
 
-static bool
-police_mtu_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-                 const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+police_mtu_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+                  const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     (void) as;
     (void) bs;
-    return a->police_mtu.mtu == b->police_mtu.mtu
-           && a->police_mtu.conform == b->police_mtu.conform;
+    return a->police_mtu.mtu != b->police_mtu.mtu ? "TCA_POLICE_TBF"
+           : a->police_mtu.conform != b->police_mtu.conform
+           ? "TCA_POLICE_RESULT" : NULL;
+}
+
+static uint64_t
+police_mtu_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    (void) as;
+    return tcnl_verdict_form(a->police_mtu.conform);
 }
 
 const struct tcnl_kind tcnl_kind_police = {
@@ -99,7 +107,7 @@ const struct tcnl_kind tcnl_kind_police = {
     .known = UINT32_MAX,        /* The rates are the meter's affair. */
     .put = put_police,
     .parse = parse_police,
-    .equal = police_equal,
+    .differ = police_differ,
 };
 
 const struct tcnl_kind tcnl_kind_police_mtu = {
@@ -109,5 +117,6 @@ const struct tcnl_kind tcnl_kind_police_mtu = {
     .known = UINT32_MAX,
     .put = put_police_mtu,
     .parse = parse_police,
-    .equal = police_mtu_equal,
+    .differ = police_mtu_differ,
+    .form = police_mtu_form,
 };

@@ -6,6 +6,7 @@
 #include <linux/pkt_cls.h>
 #include "action-kind.h"
 #include "attr.h"
+#include "fnv.h"
 
 static const struct tcnl_kind *const kinds[TCNL_N_ACTION_KINDS] = {
     [TCNL_ACT_GACT] = &tcnl_kind_gact,
@@ -44,44 +45,82 @@ tcnl_actions_add(struct tcnl_actions *as, enum tcnl_action_kind kind,
     return a;
 }
 
-static bool
-action_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-             const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+options_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+               const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
-    return a->kind == b->kind && a->verdict == b->verdict
-           && (!kinds[a->kind]->equal
-               || kinds[a->kind]->equal(as, a, bs, b));
+    if (a->kind != b->kind) {
+        return "TCA_ACT_KIND";
+    }
+    if (a->verdict != b->verdict) {
+        return "the verdict of an action";
+    }
+    return kinds[a->kind]->differ ? kinds[a->kind]->differ(as, a, bs, b)
+                                  : NULL;
 }
 
-static bool
-extras_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-             const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+extras_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+              const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     bool a_cookie = a->cookie && as->has_cookie;
     bool b_cookie = b->cookie && bs->has_cookie;
 
-    return a->kind == TCNL_ACT_POLICE
-           || (a->no_percpu == b->no_percpu && a_cookie == b_cookie
-               && (!a_cookie || !memcmp(as->cookie, bs->cookie,
-                                        sizeof as->cookie)));
+    if (a->kind == TCNL_ACT_POLICE) {
+        return NULL;
+    }
+    if (a_cookie != b_cookie
+        || (a_cookie && memcmp(as->cookie, bs->cookie, sizeof as->cookie))) {
+        return "TCA_ACT_COOKIE";
+    }
+    return a->no_percpu != b->no_percpu ? "TCA_ACT_FLAGS" : NULL;
+}
+
+const char *
+tcnl_actions_differ(const struct tcnl_actions *as,
+                    const struct tcnl_actions *bs)
+{
+    if (as->n != bs->n) {
+        return "the number of actions";
+    }
+    for (unsigned int i = 0; i < as->n; i++) {
+        const struct tcnl_action *a = &as->a[i];
+        const struct tcnl_action *b = &bs->a[i];
+        const char *name = options_differ(as, a, bs, b);
+
+        if (!name) {
+            name = extras_differ(as, a, bs, b);
+        }
+        if (name) {
+            return name;
+        }
+    }
+    return NULL;
 }
 
 bool
 tcnl_actions_equal(const struct tcnl_actions *as,
                    const struct tcnl_actions *bs)
 {
-    if (as->n != bs->n) {
-        return false;
-    }
+    return !tcnl_actions_differ(as, bs);
+}
+
+uint64_t
+tcnl_actions_shape(const struct tcnl_actions *as, uint64_t hash)
+{
     for (unsigned int i = 0; i < as->n; i++) {
         const struct tcnl_action *a = &as->a[i];
-        const struct tcnl_action *b = &bs->a[i];
+        const struct tcnl_kind *kind = kinds[a->kind];
+        uint8_t common[] = {
+            (uint8_t) a->kind, a->cookie, a->no_percpu,
+            tcnl_verdict_form(a->verdict),
+        };
+        uint64_t form = kind->form ? kind->form(as, a) : 0;
 
-        if (!action_equal(as, a, bs, b) || !extras_equal(as, a, bs, b)) {
-            return false;
-        }
+        hash = tcnl_fnv_add(hash, common, sizeof common);
+        hash = tcnl_fnv_add(hash, &form, sizeof form);
     }
-    return true;
+    return hash;
 }
 
 /* ## Encoding. */
@@ -140,6 +179,7 @@ find_options(const struct nlattr *nest, const struct tcnl_kind *kind,
 {
     struct tcnl_attrs it = tcnl_attrs_nested(nest);
     const struct nlattr *a;
+    int error = 0;
 
     memset(o, 0, sizeof *o);
     while ((a = tcnl_attrs_next(&it))) {
@@ -149,14 +189,14 @@ find_options(const struct nlattr *nest, const struct tcnl_kind *kind,
             continue;
         }
         if (type > TCNL_MAX_OPTION || !(kind->known & 1u << type)) {
-            return EOPNOTSUPP;
-        }
-        if (o->a[type]) {
+            error = EOPNOTSUPP;
+        } else if (o->a[type]) {
             return EBADMSG;
+        } else {
+            o->a[type] = a;
         }
-        o->a[type] = a;
     }
-    return tcnl_attrs_ok(&it) ? 0 : EBADMSG;
+    return tcnl_attrs_ok(&it) ? error : EBADMSG;
 }
 
 static int
@@ -164,9 +204,11 @@ parse_options(const struct nlattr *nest, struct tcnl_actions *as,
               struct tcnl_action *a)
 {
     struct tcnl_options o;
-    int error = find_options(nest, kinds[a->kind], &o);
+    int unknown = find_options(nest, kinds[a->kind], &o);
+    int error = unknown == EBADMSG ? unknown
+                                   : kinds[a->kind]->parse(&o, as, a);
 
-    return error ? error : kinds[a->kind]->parse(&o, as, a);
+    return error ? error : unknown;
 }
 
 /* All actions of a list carry the same cookie or none. */
@@ -215,6 +257,22 @@ parse_kind(const struct nlattr *attr, enum tcnl_action_kind *kind)
     return EOPNOTSUPP;
 }
 
+static int
+parse_action_attr(const struct nlattr *attr, struct tcnl_actions *as,
+                  struct tcnl_action *a)
+{
+    switch (tcnl_attr_type(attr)) {
+    case TCA_ACT_COOKIE:
+        return parse_cookie(attr, as, a);
+    case TCA_ACT_FLAGS:
+        return parse_flags(attr, a);
+    case TCA_ACT_HW_STATS:
+        return EOPNOTSUPP;
+    default:
+        return 0;
+    }
+}
+
 /* Attributes of an action that are not known say something about it (such as
  * TCA_ACT_USED_HW_STATS, which appeared in 5.7) and not what it does: that is
  * in its options.  TCA_ACT_HW_STATS is the exception. */
@@ -224,34 +282,26 @@ parse_action(const struct nlattr *nest, struct tcnl_actions *as)
     struct tcnl_attrs it = tcnl_attrs_nested(nest);
     const struct nlattr *attr, *kind = NULL, *options = NULL;
     struct tcnl_action *a = tcnl_actions_add(as, TCNL_ACT_GACT, TC_ACT_OK);
-    int error = a ? 0 : EBADMSG;
+    int error = a ? 0 : EBADMSG, unknown = 0;
 
-    while (!error && (attr = tcnl_attrs_next(&it))) {
-        switch (tcnl_attr_type(attr)) {
-        case TCA_ACT_KIND:
+    while (error != EBADMSG && (attr = tcnl_attrs_next(&it))) {
+        if (tcnl_attr_type(attr) == TCA_ACT_KIND) {
             kind = attr;
-            break;
-        case TCA_ACT_OPTIONS:
+        } else if (tcnl_attr_type(attr) == TCA_ACT_OPTIONS) {
             options = attr;
-            break;
-        case TCA_ACT_COOKIE:
-            error = parse_cookie(attr, as, a);
-            break;
-        case TCA_ACT_FLAGS:
-            error = parse_flags(attr, a);
-            break;
-        case TCA_ACT_HW_STATS:
-            error = EOPNOTSUPP;
-            break;
+        } else {
+            error = parse_action_attr(attr, as, a);
+            unknown = unknown ? unknown : error;
         }
     }
-    if (!error && (!kind || !options || !tcnl_attrs_ok(&it))) {
-        error = EBADMSG;
+    if (error == EBADMSG || !kind || !options || !tcnl_attrs_ok(&it)) {
+        return EBADMSG;
     }
+    error = parse_kind(kind, &a->kind);
     if (!error) {
-        error = parse_kind(kind, &a->kind);
+        error = parse_options(options, as, a);
     }
-    return error ? error : parse_options(options, as, a);
+    return error ? error : unknown;
 }
 
 int
@@ -259,15 +309,17 @@ tcnl_actions_parse(const struct nlattr *acts, struct tcnl_actions *as)
 {
     struct tcnl_attrs it = tcnl_attrs_nested(acts);
     const struct nlattr *nest;
+    int unknown = 0;
 
     tcnl_actions_init(as);
     while ((nest = tcnl_attrs_next(&it))) {
         int error = tcnl_attr_type(nest) == as->n + 1u
                     ? parse_action(nest, as) : EBADMSG;
 
-        if (error) {
+        if (error == EBADMSG) {
             return error;
         }
+        unknown = unknown ? unknown : error;
     }
-    return tcnl_attrs_ok(&it) ? 0 : EBADMSG;
+    return tcnl_attrs_ok(&it) ? unknown : EBADMSG;
 }

@@ -171,13 +171,22 @@ const char *tcnl_action_kind_name(enum tcnl_action_kind);
 bool tcnl_actions_equal(const struct tcnl_actions *,
                         const struct tcnl_actions *);
 
+/* The same, but tells the first difference: returns the name of the attribute,
+ * or NULL. */
+const char *tcnl_actions_differ(const struct tcnl_actions *,
+                                const struct tcnl_actions *);
+
+/* Adds to 'hash' the kinds of the actions and the attributes that each has:
+ * see shape.h. */
+uint64_t tcnl_actions_shape(const struct tcnl_actions *, uint64_t hash);
+
 /* Puts the list as attribute 'type' (TCA_FLOWER_ACT). */
 void tcnl_actions_put(struct tcnl_buffer *, uint16_t type,
                       const struct tcnl_actions *);
 
 /* Reads a TCA_FLOWER_ACT attribute from a full dump or an echo.  Returns 0;
  * EBADMSG for malformed ones; EOPNOTSUPP for a kind or a form that struct
- * tcnl_action cannot say. */
+ * tcnl_action cannot say (then the list is what it could say). */
 int tcnl_actions_parse(const struct nlattr *acts, struct tcnl_actions *);
 
 /* What the actions of one filter counted, terse or full form.

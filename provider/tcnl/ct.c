@@ -227,14 +227,54 @@ parse_ct(const struct tcnl_options *o, struct tcnl_actions *as,
     return a->ct.flags & TCA_CT_ACT_CLEAR ? 0 : parse_params(o, as, a);
 }
 
-static bool
-ct_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-         const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+ct_params_differ(const struct tcnl_ct *a, const struct tcnl_ct *b)
 {
-    return a->ct.flags == b->ct.flags
-           && (a->ct.flags & TCA_CT_ACT_CLEAR
-               || !memcmp(&as->cts[a->ct.params], &bs->cts[b->ct.params],
-                          sizeof as->cts[0]));
+    if (a->zone != b->zone) {
+        return "TCA_CT_ZONE";
+    }
+    if (a->mark != b->mark || a->mark_mask != b->mark_mask) {
+        return "TCA_CT_MARK";
+    }
+    if (memcmp(a->label, b->label, sizeof a->label)
+        || memcmp(a->label_mask, b->label_mask, sizeof a->label_mask)) {
+        return "TCA_CT_LABELS";
+    }
+    if (a->port_min != b->port_min || a->port_max != b->port_max) {
+        return "TCA_CT_NAT_PORT_MIN";
+    }
+    return a->family == b->family
+           && !memcmp(a->addr_min, b->addr_min, sizeof a->addr_min)
+           && !memcmp(a->addr_max, b->addr_max, sizeof a->addr_max)
+           ? NULL : a->family == 6 ? "TCA_CT_NAT_IPV6_MIN"
+                                   : "TCA_CT_NAT_IPV4_MIN";
+}
+
+static const char *
+ct_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+          const struct tcnl_actions *bs, const struct tcnl_action *b)
+{
+    if (a->ct.flags != b->ct.flags) {
+        return "TCA_CT_ACTION";
+    }
+    return a->ct.flags & TCA_CT_ACT_CLEAR
+           ? NULL : ct_params_differ(&as->cts[a->ct.params],
+                                     &bs->cts[b->ct.params]);
+}
+
+static uint64_t
+ct_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    const struct tcnl_ct *ct = &as->cts[a->ct.params];
+
+    if (a->ct.flags & TCA_CT_ACT_CLEAR) {
+        return a->ct.flags;
+    }
+    return a->ct.flags | (uint64_t) ct->family << 16
+           | (uint64_t) (ct->zone != 0) << 24
+           | (uint64_t) (ct->mark_mask != 0) << 25
+           | (uint64_t) !is_zero(ct->label_mask, sizeof ct->label_mask) << 26
+           | (uint64_t) (ct->port_min != 0) << 27;
 }
 
 const struct tcnl_kind tcnl_kind_ct = {
@@ -249,5 +289,6 @@ const struct tcnl_kind tcnl_kind_ct = {
               | 1u << TCA_CT_NAT_PORT_MIN | 1u << TCA_CT_NAT_PORT_MAX),
     .put = put_ct,
     .parse = parse_ct,
-    .equal = ct_equal,
+    .differ = ct_differ,
+    .form = ct_form,
 };

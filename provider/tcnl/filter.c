@@ -232,11 +232,15 @@ int
 tcnl_filter_parse_flower(const struct tcnl_filter_info *info,
                          struct tcnl_flower *flower)
 {
-    int error;
+    int error, proto_error;
 
     if (!info->is_flower || !info->has_keys) {
         return EOPNOTSUPP;
     }
     error = tcnl_flower_parse(info->options, flower);
-    return error ? error : tcnl_flower_set_protocol(flower, info->id.proto);
+    if (error == EBADMSG) {
+        return error;
+    }
+    proto_error = tcnl_flower_set_protocol(flower, info->id.proto);
+    return error ? error : proto_error;
 }

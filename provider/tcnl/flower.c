@@ -7,27 +7,18 @@
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
 #include "attr.h"
-
-/* One way of carrying one key: by these attributes, and only under this IP
- * protocol if that is nonzero.  A mask attribute of 0 stands for an exact
- * key. */
-struct row {
-    uint8_t key;
-    uint8_t ip_proto;
-    uint8_t ofs, size;          /* In struct tcnl_flower_fields. */
-    uint8_t value, mask;        /* TCA_FLOWER_KEY_*.  0: one of the options of
-                                 * a tunnel, which are in a nest. */
-};
+#include "flower-row.h"
 
 /* The names are pasted at the first level: <netinet/in.h> has macros IP_TOS
  * and IP_TTL. */
 #define PLACE(FIELD) offsetof(struct tcnl_flower_fields, FIELD), \
                      sizeof ((struct tcnl_flower_fields *) NULL)->FIELD
 #define EXACT(KEY, FIELD, VALUE) \
-    { TCNL_KEY_##KEY, 0, PLACE(FIELD), TCA_FLOWER_KEY_##VALUE, 0 }
-#define MASKED(KEY, FIELD, IP_PROTO, VALUE)         \
-    { TCNL_KEY_##KEY, IP_PROTO, PLACE(FIELD),       \
-      TCA_FLOWER_KEY_##VALUE, TCA_FLOWER_KEY_##VALUE##_MASK }
+    { TCNL_KEY_##KEY, 0, PLACE(FIELD), TCA_FLOWER_KEY_##VALUE, 0,   \
+      "TCA_FLOWER_KEY_" #VALUE }
+#define MASKED(KEY, FIELD, IP_PROTO, VALUE)                             \
+    { TCNL_KEY_##KEY, IP_PROTO, PLACE(FIELD), TCA_FLOWER_KEY_##VALUE,   \
+      TCA_FLOWER_KEY_##VALUE##_MASK, "TCA_FLOWER_KEY_" #VALUE }
 
 /* Attributes that older headers do not have. */
 #define TCA_FLOWER_KEY_ENC_FLAGS 110
@@ -35,10 +26,10 @@ struct row {
 
 #define ENC(KEY, FIELD, VALUE) \
     MASKED(ENC_##KEY, enc_##FIELD, 0, ENC_##VALUE)
-#define NESTED(KEY, FIELD) { TCNL_KEY_##KEY, 0, PLACE(FIELD), 0, 0 }
+#define NESTED(KEY, FIELD) \
+    { TCNL_KEY_##KEY, 0, PLACE(FIELD), 0, 0, "TCA_FLOWER_KEY_ENC_OPTS" }
 
-/* Ordered by key; the first row of a key gives its place and size. */
-static const struct row rows[] = {
+const struct tcnl_flower_row tcnl_flower_rows[] = {
     MASKED(ETH_DST, eth_dst, 0, ETH_DST),
     MASKED(ETH_SRC, eth_src, 0, ETH_SRC),
     EXACT(ETH_TYPE, eth_type, ETH_TYPE),
@@ -94,10 +85,8 @@ static const struct row rows[] = {
     NESTED(ENC_GENEVE, enc_geneve_len),
 };
 
-#define N_ROWS (sizeof rows / sizeof rows[0])
-#define FOR_EACH_ROW(R) \
-    for (const struct row *R = rows; R < rows + N_ROWS; R++)
-
+_Static_assert(sizeof tcnl_flower_rows / sizeof tcnl_flower_rows[0]
+               == TCNL_FLOWER_N_ROWS, "TCNL_FLOWER_N_ROWS");
 _Static_assert(sizeof(struct tcnl_flower_fields) <= UINT8_MAX, "row.ofs");
 
 static const char *const names[TCNL_N_KEYS] = {
@@ -151,10 +140,10 @@ static const char *const names[TCNL_N_KEYS] = {
 };
 
 /* Every key has a row, so the first one is not before place 'key'. */
-static const struct row *
+static const struct tcnl_flower_row *
 row_of_key(enum tcnl_key key)
 {
-    const struct row *r = rows + key;
+    const struct tcnl_flower_row *r = tcnl_flower_rows + key;
 
     while (r->key != key) {
         r++;
@@ -163,21 +152,15 @@ row_of_key(enum tcnl_key key)
 }
 
 static uint8_t *
-field(struct tcnl_flower_fields *f, const struct row *r)
+field(struct tcnl_flower_fields *f, const struct tcnl_flower_row *r)
 {
     return (uint8_t *) f + r->ofs;
-}
-
-static const uint8_t *
-const_field(const struct tcnl_flower_fields *f, const struct row *r)
-{
-    return (const uint8_t *) f + r->ofs;
 }
 
 /* Clears the bits of the value that the mask leaves out, so that equal
  * matches are equal bytes.  Returns false if the mask is all zeros. */
 static bool
-apply_mask(struct tcnl_flower *f, const struct row *r)
+apply_mask(struct tcnl_flower *f, const struct tcnl_flower_row *r)
 {
     uint8_t *value = field(&f->key, r);
     const uint8_t *mask = field(&f->mask, r);
@@ -206,7 +189,7 @@ void
 tcnl_flower_set(struct tcnl_flower *f, enum tcnl_key key, const void *value,
                 const void *mask)
 {
-    const struct row *r = row_of_key(key);
+    const struct tcnl_flower_row *r = row_of_key(key);
 
     memcpy(field(&f->key, r), value, r->size);
     if (mask) {
@@ -242,50 +225,15 @@ tcnl_flower_set_geneve(struct tcnl_flower *f, const uint8_t *value,
     }
 }
 
-/* Bytes of options of Geneve in key and mask. */
-static unsigned int
-geneve_len(const struct tcnl_flower *f)
-{
-    return tcnl_flower_has(f, TCNL_KEY_ENC_GENEVE) ? f->key.enc_geneve_len : 0;
-}
-
 void
 tcnl_flower_copy(struct tcnl_flower *to, const struct tcnl_flower *from)
 {
     memcpy(to, from, offsetof(struct tcnl_flower, geneve));
-    memcpy(to->geneve.key, from->geneve.key, geneve_len(from));
-    memcpy(to->geneve.mask, from->geneve.mask, geneve_len(from));
-}
-
-bool
-tcnl_flower_equal(const struct tcnl_flower *a, const struct tcnl_flower *b)
-{
-    if (a->present != b->present) {
-        return false;
-    }
-    FOR_EACH_ROW (r) {
-        if (a->present & TCNL_KEY_BIT(r->key)
-            && (memcmp(const_field(&a->key, r), const_field(&b->key, r),
-                       r->size)
-                || memcmp(const_field(&a->mask, r), const_field(&b->mask, r),
-                          r->size))) {
-            return false;
-        }
-    }
-    return !memcmp(a->geneve.key, b->geneve.key, geneve_len(a))
-           && !memcmp(a->geneve.mask, b->geneve.mask, geneve_len(a));
+    memcpy(to->geneve.key, from->geneve.key, tcnl_flower_geneve_len(from));
+    memcpy(to->geneve.mask, from->geneve.mask, tcnl_flower_geneve_len(from));
 }
 
 /* ## Encoding. */
-
-static bool
-row_applies(const struct row *r, const struct tcnl_flower *f)
-{
-    return r->value && f->present & TCNL_KEY_BIT(r->key)
-           && (!r->ip_proto
-               || (tcnl_flower_has(f, TCNL_KEY_IP_PROTO)
-                   && f->key.ip_proto == r->ip_proto));
-}
 
 static void
 put_tunnel_opts(struct tcnl_buffer *b, const struct tcnl_flower *f)
@@ -293,24 +241,24 @@ put_tunnel_opts(struct tcnl_buffer *b, const struct tcnl_flower *f)
     if (tcnl_flower_has(f, TCNL_KEY_ENC_GBP)) {
         tcnl_gbp_put(b, TCA_FLOWER_KEY_ENC_OPTS, f->key.enc_gbp);
         tcnl_gbp_put(b, TCA_FLOWER_KEY_ENC_OPTS_MASK, f->mask.enc_gbp);
-    } else if (geneve_len(f)) {
+    } else if (tcnl_flower_geneve_len(f)) {
         tcnl_geneve_put(b, TCA_FLOWER_KEY_ENC_OPTS, f->geneve.key,
-                        f->geneve.key, geneve_len(f));
+                        f->geneve.key, tcnl_flower_geneve_len(f));
         tcnl_geneve_put(b, TCA_FLOWER_KEY_ENC_OPTS_MASK, f->geneve.key,
-                        f->geneve.mask, geneve_len(f));
+                        f->geneve.mask, tcnl_flower_geneve_len(f));
     }
 }
 
 void
 tcnl_flower_put(struct tcnl_buffer *b, const struct tcnl_flower *f)
 {
-    FOR_EACH_ROW (r) {
-        if (!row_applies(r, f)) {
+    TCNL_FOR_EACH_ROW (r) {
+        if (!r->value || !tcnl_row_applies(r, f)) {
             continue;
         }
-        tcnl_put(b, r->value, const_field(&f->key, r), r->size);
+        tcnl_put(b, r->value, tcnl_row_field(&f->key, r), r->size);
         if (r->mask) {
-            tcnl_put(b, r->mask, const_field(&f->mask, r), r->size);
+            tcnl_put(b, r->mask, tcnl_row_field(&f->mask, r), r->size);
         }
     }
     put_tunnel_opts(b, f);
@@ -326,10 +274,10 @@ struct parse {
     const struct nlattr *opts, *opts_mask;
 };
 
-static const struct row *
+static const struct tcnl_flower_row *
 row_of_attr(unsigned int type)
 {
-    FOR_EACH_ROW (r) {
+    TCNL_FOR_EACH_ROW (r) {
         if (r->value && (r->value == type || (r->mask && r->mask == type))) {
             return r;
         }
@@ -340,8 +288,8 @@ row_of_attr(unsigned int type)
 /* Copies the payload of the attribute to 'to'.  '*seen' guards against a
  * second one, also one under another protocol. */
 static int
-parse_field(const struct nlattr *a, const struct row *r, uint8_t *to,
-            uint64_t *seen)
+parse_field(const struct nlattr *a, const struct tcnl_flower_row *r,
+            uint8_t *to, uint64_t *seen)
 {
     if (*seen & TCNL_KEY_BIT(r->key) || !tcnl_attr_get(a, to, r->size)) {
         return EBADMSG;
@@ -353,7 +301,7 @@ parse_field(const struct nlattr *a, const struct row *r, uint8_t *to,
 static int
 parse_key(struct parse *p, const struct nlattr *a)
 {
-    const struct row *r = row_of_attr(tcnl_attr_type(a));
+    const struct tcnl_flower_row *r = row_of_attr(tcnl_attr_type(a));
 
     if (!r || (r->ip_proto && p->ip_proto && p->ip_proto != r->ip_proto)) {
         return EOPNOTSUPP;
@@ -466,7 +414,7 @@ finish_keys(struct parse *p)
 {
     struct tcnl_flower *f = p->f;
 
-    FOR_EACH_ROW (r) {
+    TCNL_FOR_EACH_ROW (r) {
         uint64_t bit = TCNL_KEY_BIT(r->key);
 
         if (!(p->values & bit) || f->present & bit) {
@@ -512,10 +460,10 @@ in_range(const struct tcnl_flower *f)
     };
 
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
-        const struct row *r = row_of_key(ranges[i].key);
+        const struct tcnl_flower_row *r = row_of_key(ranges[i].key);
 
         if (tcnl_flower_has(f, ranges[i].key)
-            && host_value(const_field(&f->key, r), r->size)
+            && host_value(tcnl_row_field(&f->key, r), r->size)
                > ranges[i].max) {
             return false;
         }
@@ -545,48 +493,24 @@ tcnl_flower_parse(const struct nlattr *options, struct tcnl_flower *f)
     struct tcnl_attrs it = tcnl_attrs_nested(options);
     struct parse p = { .f = f };
     const struct nlattr *a;
+    bool unknown = false;
     int error;
 
     tcnl_flower_init(f);
     while ((a = tcnl_attrs_next(&it))) {
         error = parse_attr(&p, a);
-        if (error) {
+        if (error == EBADMSG) {
             return error;
         }
+        unknown = unknown || error;
     }
     if (!tcnl_attrs_ok(&it)) {
         return EBADMSG;
     }
     finish_keys(&p);
     error = parse_opts(&p);
-    return error ? error : check(&p);
-}
-
-/* One step of FNV-1a over 'n' bytes. */
-static uint64_t
-hash_add(uint64_t hash, const uint8_t *p, unsigned int n)
-{
-    while (n--) {
-        hash = (hash ^ *p++) * UINT64_C(0x100000001b3);
+    if (!error) {
+        error = check(&p);
     }
-    return hash;
-}
-
-uint64_t
-tcnl_flower_hash(const struct tcnl_flower *f)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    uint64_t left = f->present;
-
-    hash = hash_add(hash, (const uint8_t *) &f->present, sizeof f->present);
-    FOR_EACH_ROW (r) {
-        if (left & TCNL_KEY_BIT(r->key)) {
-            left &= ~TCNL_KEY_BIT(r->key);
-            hash = hash_add(hash, const_field(&f->key, r), r->size);
-            hash = hash_add(hash, const_field(&f->mask, r), r->size);
-        }
-    }
-    hash = hash_add(hash, f->geneve.key, geneve_len(f));
-    hash = hash_add(hash, f->geneve.mask, geneve_len(f));
-    return hash;
+    return error ? error : unknown ? EOPNOTSUPP : 0;
 }

@@ -204,7 +204,8 @@ void tcnl_flower_put(struct tcnl_buffer *, const struct tcnl_flower *);
 
 /* Reads the attributes inside TCA_OPTIONS back.  Returns 0; EBADMSG for a
  * malformed attribute; EOPNOTSUPP if the filter matches on something that
- * struct tcnl_flower cannot say (then the filter is not one of ours).
+ * struct tcnl_flower cannot say (then the filter is not one of ours, and the
+ * match is what it could say).
  *
  * ETH_TYPE is then what the options say, and for a filter on VLAN tags that
  * is the type *behind* the tags (or absent): the tag's own type is only in the
@@ -219,5 +220,16 @@ int tcnl_flower_set_protocol(struct tcnl_flower *, uint16_t proto);
 /* A hash of the keys, values and masks (not of the flags): with 64 bits, equal
  * for equal matches only, as far as it matters. */
 uint64_t tcnl_flower_hash(const struct tcnl_flower *);
+
+/* Is there something in 'a' that 'b', as the kernel reports it, does not have
+ * in the same way?  Returns the name of the first such attribute, or NULL;
+ * '*missing' says whether 'b' has no such key at all.  What is only in 'b'
+ * does not count. */
+const char *tcnl_flower_lacks(const struct tcnl_flower *a,
+                              const struct tcnl_flower *b, bool *missing);
+
+/* Adds to 'hash' which keys there are, with their masks, and the values of
+ * those that decide how the kernel takes others: see shape.h. */
+uint64_t tcnl_flower_shape(const struct tcnl_flower *, uint64_t hash);
 
 #endif /* tcnl/flower.h */

@@ -86,18 +86,32 @@ parse_mpls(const struct tcnl_options *o, struct tcnl_actions *as,
     return has_label(a) ? parse_label(o, a) : 0;
 }
 
-static bool
-mpls_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-           const struct tcnl_actions *bs, const struct tcnl_action *b)
+static const char *
+mpls_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+            const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     (void) as;
     (void) bs;
-    return a->mpls.op == b->mpls.op
-           && (!has_proto(a) || a->mpls.proto == b->mpls.proto)
-           && (!has_label(a)
-               || (a->mpls.label == b->mpls.label && a->mpls.tc == b->mpls.tc
-                   && a->mpls.ttl == b->mpls.ttl
-                   && a->mpls.bos == b->mpls.bos));
+    if (a->mpls.op != b->mpls.op) {
+        return "TCA_MPLS_PARMS";
+    }
+    if (has_proto(a) && a->mpls.proto != b->mpls.proto) {
+        return "TCA_MPLS_PROTO";
+    }
+    if (!has_label(a)) {
+        return NULL;
+    }
+    return a->mpls.label != b->mpls.label ? "TCA_MPLS_LABEL"
+           : a->mpls.tc != b->mpls.tc ? "TCA_MPLS_TC"
+           : a->mpls.ttl != b->mpls.ttl ? "TCA_MPLS_TTL"
+           : a->mpls.bos != b->mpls.bos ? "TCA_MPLS_BOS" : NULL;
+}
+
+static uint64_t
+mpls_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    (void) as;
+    return a->mpls.op;
 }
 
 const struct tcnl_kind tcnl_kind_mpls = {
@@ -109,5 +123,6 @@ const struct tcnl_kind tcnl_kind_mpls = {
               | 1u << TCA_MPLS_TTL | 1u << TCA_MPLS_BOS),
     .put = put_mpls,
     .parse = parse_mpls,
-    .equal = mpls_equal,
+    .differ = mpls_differ,
+    .form = mpls_form,
 };

@@ -19,13 +19,17 @@ tcnl_sources = \
 	%D%/datagram.h \
 	%D%/dump.c \
 	%D%/filter.c \
+	%D%/flower-compare.c \
 	%D%/flower-depend.c \
+	%D%/flower-row.h \
 	%D%/flower.c \
+	%D%/fnv.h \
 	%D%/mpls.c \
 	%D%/pedit.c \
 	%D%/police.c \
 	%D%/probe.c \
 	%D%/qdisc.c \
+	%D%/shape.c \
 	%D%/socket.c \
 	%D%/stats.c \
 	%D%/transport.c \
@@ -45,6 +49,7 @@ tcnl_headers = \
 	%D%/police.h \
 	%D%/probe.h \
 	%D%/qdisc.h \
+	%D%/shape.h \
 	%D%/socket.h \
 	%D%/stats.h \
 	%D%/transport.h \

@@ -193,20 +193,66 @@ parse_tunnel_key(const struct tcnl_options *o, struct tcnl_actions *as,
     }
 }
 
-static bool
-tunnel_key_equal(const struct tcnl_actions *as, const struct tcnl_action *a,
-                 const struct tcnl_actions *bs, const struct tcnl_action *b)
+/* Fields of two headers of the same family. */
+static const char *
+header_differs(const struct tcnl_tunnel *t, const struct tcnl_tunnel *u)
+{
+    size_t len = t->family == 4 ? 4 : 16;
+
+    if (memcmp(t->src, u->src, len)) {
+        return t->family == 4 ? "TCA_TUNNEL_KEY_ENC_IPV4_SRC"
+                              : "TCA_TUNNEL_KEY_ENC_IPV6_SRC";
+    }
+    if (t->family != u->family || memcmp(t->dst, u->dst, len)) {
+        return t->family == 4 ? "TCA_TUNNEL_KEY_ENC_IPV4_DST"
+                              : "TCA_TUNNEL_KEY_ENC_IPV6_DST";
+    }
+    return t->has_id != u->has_id || t->id != u->id
+           ? "TCA_TUNNEL_KEY_ENC_KEY_ID"
+           : t->tos != u->tos ? "TCA_TUNNEL_KEY_ENC_TOS"
+           : t->ttl != u->ttl ? "TCA_TUNNEL_KEY_ENC_TTL"
+           : t->tp_dst != u->tp_dst ? "TCA_TUNNEL_KEY_ENC_DST_PORT"
+           : t->csum != u->csum ? "TCA_TUNNEL_KEY_NO_CSUM"
+           : t->dont_fragment != u->dont_fragment ? "TCA_TUNNEL_KEY_NO_FRAG"
+           : NULL;
+}
+
+static const char *
+tunnel_key_differ(const struct tcnl_actions *as, const struct tcnl_action *a,
+                  const struct tcnl_actions *bs, const struct tcnl_action *b)
 {
     const struct tcnl_tunnel *t, *u;
+    const char *name;
 
     if (!a->tunnel.set || !b->tunnel.set) {
-        return a->tunnel.set == b->tunnel.set;
+        return a->tunnel.set == b->tunnel.set ? NULL : "TCA_TUNNEL_KEY_PARMS";
     }
     t = &as->tunnels[a->tunnel.params];
     u = &bs->tunnels[b->tunnel.params];
-    return !memcmp(t, u, sizeof *t)
+    name = header_differs(t, u);
+    if (name) {
+        return name;
+    }
+    return t->has_gbp == u->has_gbp && t->gbp == u->gbp
+           && t->geneve_len == u->geneve_len
            && !memcmp(as->geneve + a->tunnel.geneve_ofs,
-                      bs->geneve + b->tunnel.geneve_ofs, t->geneve_len);
+                      bs->geneve + b->tunnel.geneve_ofs, t->geneve_len)
+           ? NULL : "TCA_TUNNEL_KEY_ENC_OPTS";
+}
+
+static uint64_t
+tunnel_key_form(const struct tcnl_actions *as, const struct tcnl_action *a)
+{
+    const struct tcnl_tunnel *t = &as->tunnels[a->tunnel.params];
+
+    if (!a->tunnel.set) {
+        return 0;
+    }
+    return t->family | (uint64_t) t->geneve_len << 8
+           | (uint64_t) t->has_id << 16 | (uint64_t) (t->tos != 0) << 17
+           | (uint64_t) (t->ttl != 0) << 18 | (uint64_t) (t->tp_dst != 0) << 19
+           | (uint64_t) t->csum << 20 | (uint64_t) t->dont_fragment << 21
+           | (uint64_t) t->has_gbp << 22;
 }
 
 const struct tcnl_kind tcnl_kind_tunnel_key = {
@@ -227,5 +273,6 @@ const struct tcnl_kind tcnl_kind_tunnel_key = {
               | 1u << NO_FRAG),
     .put = put_tunnel_key,
     .parse = parse_tunnel_key,
-    .equal = tunnel_key_equal,
+    .differ = tunnel_key_differ,
+    .form = tunnel_key_form,
 };

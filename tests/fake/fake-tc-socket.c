@@ -22,6 +22,7 @@ struct fake_socket {
     struct tcnl_transport transport;    /* First, the two are cast. */
     struct fake_tc *tc;
     struct datagram *first, **last;
+    unsigned int n_queued;
     bool congested;
     int sk_err;
 
@@ -89,8 +90,9 @@ put_actions(struct tcnl_buffer *b, const struct fake_tc_filter *f,
 }
 
 static void
-put_filter(struct tcnl_buffer *b, const struct fake_tc_filter *f,
-           uint16_t type, uint16_t flags, uint32_t seq, bool terse)
+put_filter(struct tcnl_buffer *b, const uint16_t *ignores,
+           const struct fake_tc_filter *f, uint16_t type, uint16_t flags,
+           uint32_t seq, bool terse)
 {
     struct tcnl_attrs it = { f->options, f->len };
     struct tcmsg tcm = {
@@ -112,7 +114,8 @@ put_filter(struct tcnl_buffer *b, const struct fake_tc_filter *f,
             put_actions(b, f, a, terse);
         } else if (tcnl_attr_type(a) == TCA_FLOWER_FLAGS) {
             tcnl_put_u32(b, TCA_FLOWER_FLAGS, TCA_CLS_FLAGS_NOT_IN_HW);
-        } else if (!terse) {
+        } else if (!terse && tcnl_attr_type(a) != ignores[0]
+                   && tcnl_attr_type(a) != ignores[1]) {
             copy_attr(b, a);
         }
     }
@@ -130,10 +133,14 @@ deliver(struct fake_socket *s, const struct tcnl_buffer *b)
 {
     struct datagram *d;
 
+    if (s->tc->max_replies && s->n_queued >= s->tc->max_replies) {
+        s->congested = true;
+    }
     if (s->congested) {
         s->sk_err = ENOBUFS;
         return;
     }
+    s->n_queued++;
     d = malloc(sizeof *d + b->used);
     assert(d);
     d->next = NULL;
@@ -171,7 +178,7 @@ reply_filter(struct fake_socket *s, const struct nlmsghdr *request,
     struct tcnl_buffer b;
 
     tcnl_buffer_init(&b, mem, sizeof mem);
-    put_filter(&b, f, type, 0, request->nlmsg_seq, false);
+    put_filter(&b, s->tc->ignores, f, type, 0, request->nlmsg_seq, false);
     deliver(s, &b);
 }
 
@@ -199,8 +206,8 @@ continue_dump(struct fake_socket *s)
             *at = f->id;
             at->handle++;
             if (!f->hidden) {
-                put_filter(&b, f, RTM_NEWTFILTER, flags, s->dump_seq,
-                           s->dump_terse);
+                put_filter(&b, s->tc->ignores, f, RTM_NEWTFILTER, flags,
+                           s->dump_seq, s->dump_terse);
                 n++;
             }
         }
@@ -442,6 +449,7 @@ take(struct fake_socket *s, void *buf, size_t size, size_t *len)
         continue_dump(s);
     }
     s->first = d->next;
+    s->n_queued--;
     if (!s->first) {
         s->last = &s->first;
     }

@@ -49,6 +49,10 @@ struct fake_tc {
     int dump_error;             /* Dumps end with this after a datagram. */
     bool dump_interrupted;      /* Dumps say NLM_F_DUMP_INTR. */
     unsigned int dump_filters;  /* In each datagram of a dump. */
+    unsigned int max_replies;   /* More do not fit a socket's receive buffer;
+                                 * 0: all do. */
+    uint16_t ignores[2];        /* Attributes of flower, a value and its mask,
+                                 * that are not known; 0: none. */
 
     unsigned int n_sends, n_new, n_del, n_get, n_dumps;
     unsigned int max_batch;     /* Most messages in one send. */

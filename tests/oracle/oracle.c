@@ -667,6 +667,7 @@ test_random(unsigned int n_flows)
     struct flow_case *cases = xmalloc(ROUND * sizeof *cases);
     struct totals totals = { .unknown = 0 };
     long long int start = time_msec();
+    struct tcb_shape_counts shapes;
     unsigned int n_missing;
 
     for (unsigned int done = 0, n; done < n_flows; done += n) {
@@ -699,6 +700,10 @@ test_random(unsigned int n_flows)
     result(!totals.bad_dumps, "a full dump gives back what was put");
     result(!totals.not_deleted, "each flow can be deleted");
     result(!n_missing, "every row is covered");
+    tcb_shape_counts_read(&twins.ours->shapes, &shapes);
+    result(shapes.verified && !shapes.refused, "the kernel takes filters of "
+           "%u shapes as they were sent, and ignores something in %u",
+           shapes.verified, shapes.refused);
 }
 
 static unsigned int
