@@ -164,10 +164,15 @@ static void
 finish_all(struct tcb_run *run)
 {
     struct tcnl_batch *batch = &run->worker->batch;
+    bool task_is_failed[TCB_BATCH_SLOTS];
 
+    /* Asked once: what is known of a shape may change meanwhile. */
+    for (unsigned int i = 0; i < batch->n_slots; i++) {
+        task_is_failed[i] = task_failed(run, i);
+    }
     for (int failed = 1; failed >= 0; failed--) {
         for (unsigned int i = 0; i < batch->n_slots; i++) {
-            if (task_failed(run, i) == failed) {
+            if (task_is_failed[i] == failed) {
                 tcb_finish(run, &run->worker->tasks[i], &batch->slots[i]);
             }
         }
