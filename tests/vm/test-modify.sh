@@ -28,7 +28,9 @@ packets() {
 
 # traffic_start: frames from h1, some hundred a second or more.
 traffic_start() {
-    in_host 1 ping -n -q -i 0.001 -s 100 10.0.0.2 >"$scratch/traffic" 2>&1 &
+    # A shell has its jobs in the background ignore this signal.
+    ip netns exec h1 env --default-signal=INT \
+        ping -n -q -i 0.001 -s 100 10.0.0.2 >"$scratch/traffic" 2>&1 &
     traffic_pids=($!)
 }
 
