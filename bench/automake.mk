@@ -4,13 +4,21 @@
 # the library of the patched Open vSwitch, as for the tests of the provider.
 
 ovs_benches = %D%/translate %D%/operate
-EXTRA_PROGRAMS += $(ovs_benches)
+# The bed of the unit tests asserts with cmocka.
+cmocka_benches = %D%/instructions
+EXTRA_PROGRAMS += $(ovs_benches) $(cmocka_benches)
 
 %D%/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
 if WITH_OVS
 check_PROGRAMS += $(ovs_benches)
-$(bench_translate_OBJECTS) $(bench_operate_OBJECTS): | ovs-lib
+if HAVE_CMOCKA
+check_PROGRAMS += $(cmocka_benches)
 endif
+$(bench_translate_OBJECTS) $(bench_operate_OBJECTS) \
+	$(bench_instructions_OBJECTS): | ovs-lib
+endif
+
+profile_sources = %D%/profile.c %D%/profile.h
 
 bench_translate_SOURCES = %D%/translate.c $(flow_sources) $(in_tree_sources) \
 	tests/unit-ovs/made-up-ports.c tests/unit-ovs/random-flow.c \
@@ -23,6 +31,7 @@ bench_translate_LDFLAGS = $(replacing) \
 	$(call wrap_of,tests/unit-ovs/in-tree-wrap.c)
 
 bench_operate_SOURCES = %D%/operate.c %D%/raw.c %D%/raw.h \
+	$(profile_sources) \
 	tests/oracle/twin.c tests/oracle/twin.h \
 	$(flow_sources) tests/unit-ovs/random-flow.h
 bench_operate_CPPFLAGS = $(ovs_test_cppflags) \
@@ -30,3 +39,12 @@ bench_operate_CPPFLAGS = $(ovs_test_cppflags) \
 bench_operate_CFLAGS = $(ovs_test_cflags)
 bench_operate_LDADD = ovs/lib/libopenvswitch.la $(MNL_LIBS)
 bench_operate_LDFLAGS = $(call wrap_of,bench/operate.c)
+
+bench_instructions_SOURCES = %D%/instructions.c $(profile_sources) \
+	$(bed_sources)
+bench_instructions_CPPFLAGS = $(ovs_test_cppflags) \
+	-I$(srcdir)/tests/unit-ovs
+bench_instructions_CFLAGS = $(ovs_test_cflags)
+bench_instructions_LDADD = $(ovs_test_ldadd)
+bench_instructions_LDFLAGS = $(replacing) \
+	$(call wrap_of,bench/instructions.c)

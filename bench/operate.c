@@ -2,15 +2,15 @@
 
 /* What putting, modifying and deleting flows costs on the running kernel.
  *
- * usage: operate PROFILE FLOWS RUNS THREADS
+ * usage: operate PROFILE FLOWS RUNS THREADS [VARIANT]
  *
- * The variants take turns on one machine, RUNS times:
+ * The variants, or the one named, take turns on one machine, RUNS times:
  *
  *     intree  OVS's own tc provider, its operate callback called directly
  *     ours    the same callback of ours, with BATCH operations each
  *     raw     what the kernel lets anyone do: the messages of the same
  *             filters, built beforehand, BATCH in one send with an ack of the
- *             last
+ *             last; a socket for each thread
  *
  * Each run installs FLOWS filters, gives each another output ("modify"), and
  * deletes them all, once for their final counters ("delete") and once without
@@ -18,15 +18,24 @@
  * deletes).  Preparing the operations is not timed.  Prints a line for each:
  *
  *     OPERATION VARIANT RUN MICROSECONDS-PER-FLOW SYSTEM-CALLS-PER-FLOW
+ *     BYTES-PER-FLOW
  *
- * PROFILE is "5tuple" (L2 and 5-tuple, tunnel_key and mirred) or "l2drop" (L2,
- * drop).  With THREADS of 2 or more the flows are shared out among threads,
- * and only installing and deleting with counters are measured. */
+ * The last is what the heap has grown by an install, "-" otherwise.  In a
+ * first run that is the provider's memory, with what it allocates once; later
+ * runs find what earlier ones have left to them.
+ *
+ * PROFILE is one of profile.h.  With THREADS of 2 or more the flows are shared
+ * out among threads, and only installing and deleting with counters are
+ * measured.
+ *
+ * For perf, a thread has the name of the operation while it is timed. */
 
 #include <config.h>
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -38,6 +47,7 @@
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "profile.h"
 #include "raw.h"
 #include "tcb-offload.h"
 #include "tcb-plan.h"
@@ -109,25 +119,10 @@ WRAP(recv)(int fd, void *data, size_t len, int flags)
 static void
 make_flow(uint32_t i, bool modified, struct test_flow *flow)
 {
-    bool drop = !strcmp(profile, "l2drop");
-    char *match, *error;
-    const char *actions;
+    char *match = profile_match(profile, i);
+    char *error;
 
-    match = drop
-        ? xasprintf("recirc_id(0),in_port(1),eth(src=02:00:00:00:00:01,"
-                    "dst=02:%02x:%02x:%02x:00:02),eth_type(0x88b5)",
-                    i >> 16 & 255, i >> 8 & 255, i & 255)
-        : xasprintf("recirc_id(0),in_port(1),eth(src=02:00:00:00:00:01,"
-                    "dst=02:00:00:00:00:02),eth_type(0x0800),"
-                    "ipv4(src=10.0.0.1,dst=11.%u.%u.%u,proto=17,frag=no),"
-                    "udp(src=1000,dst=2000)",
-                    i >> 16 & 255, i >> 8 & 255, i & 255);
-    actions = drop ? (modified ? "2" : "drop")
-              : modified ? "set(tunnel(tun_id=0x7,dst=192.0.2.2,ttl=64,"
-                           "tp_dst=4789,flags(key))),5"
-              : "set(tunnel(tun_id=0x7,dst=192.0.2.1,ttl=64,"
-                "tp_dst=4789,flags(key))),5";
-    error = flow_text_parse(flow, match, actions);
+    error = flow_text_parse(flow, match, profile_actions(profile, modified));
     if (error) {
         ovs_fatal(0, "%s: %s", match, error);
     }
@@ -174,11 +169,13 @@ now_us(void)
     return ts.tv_sec * 1e6 + ts.tv_nsec / 1e3;
 }
 
+/* What one thread does. */
 struct job {
-    enum twin twin;
+    enum variant variant;
     enum operation operation;
     uint32_t first, end;
-    double us;                  /* Inside operate. */
+    struct raw raw;
+    double us;                  /* Inside operate, or sending. */
     struct ovs_barrier *barrier;
 };
 
@@ -186,32 +183,32 @@ static void
 fail(const struct twin_op *op, const struct job *job, uint32_t number)
 {
     ovs_fatal(op->op.error > 0 ? op->op.error : 0,
-              "%s of flow %"PRIu32" with %s", operation_names[job->operation],
-              number, job->twin == OURS ? "ours" : "the in-tree provider");
+              "%s of flow %"PRIu32", variant %s",
+              operation_names[job->operation], number,
+              variant_names[job->variant]);
 }
 
-static void *
-operate_job(void *job_)
+static void
+run_provider(struct job *job)
 {
-    struct job *job = job_;
-    struct dpif_offload *offload = offloads[job->twin];
+    enum twin twin = job->variant == INTREE ? THEIRS : OURS;
+    struct dpif_offload *offload = offloads[twin];
     struct twin_op *ops = xmalloc(BATCH * sizeof *ops);
     struct dpif_op *opps[BATCH];
 
-    if (job->barrier) {
-        ovs_barrier_block(job->barrier);
-    }
     for (uint32_t i = job->first; i < job->end; ) {
         size_t n = MIN(BATCH, job->end - i);
         double start;
 
         for (size_t j = 0; j < n; j++) {
-            make_op(&ops[j], job->twin, job->operation, i + j);
+            make_op(&ops[j], twin, job->operation, i + j);
             opps[j] = &ops[j].op;
         }
+        pthread_setname_np(pthread_self(), operation_names[job->operation]);
         start = now_us();
         offload->class->operate(twins.dpif, offload, opps, n);
         job->us += now_us() - start;
+        pthread_setname_np(pthread_self(), "bench");
         for (size_t j = 0; j < n; j++) {
             if (ops[j].op.error) {
                 fail(&ops[j], job, i + j);
@@ -222,58 +219,24 @@ operate_job(void *job_)
         ovsrcu_quiesce();
     }
     free(ops);
-    return NULL;
-}
-
-/* Returns microseconds per flow: of the slowest thread, over all flows. */
-static double
-provider(enum twin twin, enum operation operation)
-{
-    struct job jobs[MAX_THREADS];
-    pthread_t threads[MAX_THREADS];
-    struct ovs_barrier barrier;
-    double us = 0;
-
-    ovs_barrier_init(&barrier, n_threads);
-    for (unsigned int i = 0; i < n_threads; i++) {
-        jobs[i] = (struct job) {
-            .twin = twin,
-            .operation = operation,
-            .first = (uint64_t) n_flows * i / n_threads,
-            .end = (uint64_t) n_flows * (i + 1) / n_threads,
-            .barrier = n_threads > 1 ? &barrier : NULL,
-        };
-        if (n_threads > 1) {
-            threads[i] = ovs_thread_create("bench", operate_job, &jobs[i]);
-        } else {
-            operate_job(&jobs[i]);
-        }
-    }
-    for (unsigned int i = 0; i < n_threads; i++) {
-        if (n_threads > 1) {
-            xpthread_join(threads[i], NULL);
-        }
-        us = MAX(us, jobs[i].us);
-    }
-    ovs_barrier_destroy(&barrier);
-    return us / n_flows;
 }
 
 /* The raw kernel: messages of our filters, for our port. */
 
 static void
-raw_build(struct raw *raw, enum operation operation)
+raw_build(struct job *job)
 {
     struct tcb_put_plan *plan = xzalloc(sizeof *plan);
+    enum operation operation = job->operation;
 
-    raw_init(raw, BATCH);
-    for (uint32_t i = 0; i < n_flows; i++) {
+    raw_init(&job->raw, BATCH);
+    for (uint32_t i = job->first; i < job->end; i++) {
         struct tcnl_filter_id id = {
             .ifindex = twins.ports[OURS][1].ifindex,
             .parent = TCNL_PARENT_INGRESS,
             .handle = i + 1,
         };
-        struct tcnl_buffer *b = raw_begin(raw);
+        struct tcnl_buffer *b = raw_begin(&job->raw);
         struct twin_op op;
 
         make_op(&op, OURS, operation == MODIFY ? MODIFY : INSTALL, i);
@@ -290,41 +253,110 @@ raw_build(struct raw *raw, enum operation operation)
         } else {
             tcnl_filter_put_del(b, &id, operation == DELETE ? NLM_F_ECHO : 0);
         }
-        raw_end(raw);
+        raw_end(&job->raw);
         twin_op_uninit(&op);
     }
     free(plan);
 }
 
-static double
-raw(enum operation operation)
+static void
+run_raw(struct job *job)
 {
-    struct raw raw;
-    double start, us;
+    double start = now_us();
 
-    raw_build(&raw, operation);
-    start = now_us();
-    raw_run(&raw);
-    us = now_us() - start;
-    raw_uninit(&raw);
+    raw_run(&job->raw);
+    job->us = now_us() - start;
+}
+
+/* Threads. */
+
+static void *
+run_job(void *job_)
+{
+    struct job *job = job_;
+
+    if (job->barrier) {
+        ovs_barrier_block(job->barrier);
+    }
+    if (job->variant == RAW) {
+        run_raw(job);
+    } else {
+        run_provider(job);
+    }
+    return NULL;
+}
+
+/* Returns microseconds per flow: of the slowest thread, over all flows. */
+static double
+perform(enum variant variant, enum operation operation)
+{
+    struct job jobs[MAX_THREADS];
+    pthread_t threads[MAX_THREADS];
+    struct ovs_barrier barrier;
+    double us = 0;
+
+    ovs_barrier_init(&barrier, n_threads);
+    for (unsigned int i = 0; i < n_threads; i++) {
+        jobs[i] = (struct job) {
+            .variant = variant,
+            .operation = operation,
+            .first = (uint64_t) n_flows * i / n_threads,
+            .end = (uint64_t) n_flows * (i + 1) / n_threads,
+            .barrier = n_threads > 1 ? &barrier : NULL,
+        };
+        if (variant == RAW) {
+            raw_build(&jobs[i]);
+        }
+    }
+    for (unsigned int i = 0; i < n_threads; i++) {
+        if (n_threads > 1) {
+            threads[i] = ovs_thread_create("bench", run_job, &jobs[i]);
+        } else {
+            run_job(&jobs[i]);
+        }
+    }
+    for (unsigned int i = 0; i < n_threads; i++) {
+        if (n_threads > 1) {
+            xpthread_join(threads[i], NULL);
+        }
+        if (variant == RAW) {
+            raw_uninit(&jobs[i].raw);
+        }
+        us = MAX(us, jobs[i].us);
+    }
+    ovs_barrier_destroy(&barrier);
     return us / n_flows;
 }
 
 /* Runs. */
 
+/* Bytes that are allocated, without what RCU is still to free. */
+static size_t
+heap_used(void)
+{
+    struct mallinfo2 info;
+
+    ovsrcu_barrier();
+    info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
 static void
 measure(enum variant variant, enum operation operation, int run)
 {
+    size_t heap = heap_used();
     unsigned int before = atomic_count_get(&n_syscalls);
-    double us = (variant == RAW ? raw(operation)
-                 : provider(variant == INTREE ? THEIRS : OURS, operation));
+    double us = perform(variant, operation);
+    unsigned int calls = atomic_count_get(&n_syscalls) - before;
 
-    if (run >= 0) {
-        printf("%s %s %d %.3f %.4f\n", operation_names[operation],
-               variant_names[variant], run, us,
-               (double) (atomic_count_get(&n_syscalls) - before) / n_flows);
-        fflush(stdout);
+    printf("%s %s %d %.3f %.4f ", operation_names[operation],
+           variant_names[variant], run, us, (double) calls / n_flows);
+    if (operation == INSTALL && variant != RAW) {
+        printf("%.1f\n", ((double) heap_used() - heap) / n_flows);
+    } else {
+        printf("-\n");
     }
+    fflush(stdout);
 }
 
 static void
@@ -334,9 +366,20 @@ run_variant(enum variant variant, int run)
     if (n_threads == 1) {
         measure(variant, MODIFY, run);
         measure(variant, DELETE_NOSTATS, run);
-        measure(variant, INSTALL, -1);
+        perform(variant, INSTALL);
     }
     measure(variant, DELETE, run);
+}
+
+static enum variant
+find_variant(const char *name)
+{
+    for (enum variant v = 0; v < N_VARIANTS; v++) {
+        if (!strcmp(name, variant_names[v])) {
+            return v;
+        }
+    }
+    ovs_fatal(0, "no variant %s", name);
 }
 
 static void
@@ -362,11 +405,16 @@ find_offloads(void)
 int
 main(int argc, char *argv[])
 {
+    enum variant only = N_VARIANTS;
     int runs;
 
     set_program_name(argv[0]);
-    if (argc != 5) {
-        ovs_fatal(0, "usage: %s PROFILE FLOWS RUNS THREADS", argv[0]);
+    if (argc < 5 || argc > 6) {
+        ovs_fatal(0, "usage: %s PROFILE FLOWS RUNS THREADS [VARIANT]",
+                  argv[0]);
+    }
+    if (argc > 5) {
+        only = find_variant(argv[5]);
     }
     profile = argv[1];
     n_flows = atoi(argv[2]);
@@ -382,7 +430,7 @@ main(int argc, char *argv[])
         for (int i = 0; i < N_VARIANTS; i++) {
             enum variant variant = (run + i) % N_VARIANTS;
 
-            if (n_threads == 1 || variant != RAW) {
+            if (only == N_VARIANTS || variant == only) {
                 run_variant(variant, run);
             }
         }

@@ -10,6 +10,7 @@ set -euo pipefail
 program=${BENCH_PROGRAM:?}
 # shellcheck source=tests/oracle/twin-devices.sh
 . "${OVS_TCB_SRC:?}/tests/oracle/twin-devices.sh"
+
 : >"${LAB_OUT:?}/operate"
 for threads in $BENCH_THREADS; do
     for flows in $BENCH_FLOWS; do

@@ -98,12 +98,10 @@ open_socket(void)
 
 /* Echoes and errors come before the ack, which is the end. */
 static void
-wait_for_ack(int fd)
+wait_for_ack(int fd, uint32_t *buf)
 {
-    static uint32_t buf[65536 / 4];
-
     for (;;) {
-        ssize_t len = recv(fd, buf, sizeof buf, 0);
+        ssize_t len = recv(fd, buf, MEM_SIZE, 0);
         const struct nlmsghdr *nlh = (const void *) buf;
 
         if (len < 0) {
@@ -127,6 +125,7 @@ raw_run(struct raw *raw)
 {
     int fd = open_socket();
 
+    /* From here on 'mem' is free for what comes back. */
     close_datagram(raw);
     for (size_t i = 0; i < raw->n; i++) {
         const struct raw_datagram *d = &raw->datagrams[i];
@@ -134,7 +133,7 @@ raw_run(struct raw *raw)
         if (send(fd, d->data, d->len, 0) < 0) {
             ovs_fatal(errno, "send");
         }
-        wait_for_ack(fd);
+        wait_for_ack(fd, raw->mem);
     }
     close(fd);
 }

@@ -29,7 +29,8 @@ void raw_uninit(struct raw *);
 struct tcnl_buffer *raw_begin(struct raw *);
 void raw_end(struct raw *);
 
-/* Sends all, and waits for the answers of each datagram. */
+/* Sends all through a socket of its own, and waits for the answers of each
+ * datagram.  Threads may run structures of their own at the same time. */
 void raw_run(struct raw *);
 
 #endif /* raw.h */

@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # "lab bench": measurements.  Each is a function bench_NAME here, registered in
-# BENCHES, with a program in bench/.  It prints a table for people and hands
-# its figures to bench_row and bench_ratio, which collect them for --json:
+# BENCHES, with a program or script in bench/.  It prints a table for people and
+# hands its figures to bench_row and bench_ratio, which collect them for --json:
 #
 #   [{"bench": "NAME", "kernel": ..., "ovs": ..., "accel": ..., "cpus": N,
 #     "rows": [{"case": ..., "variant": ..., "runs": N, FIGURE: ...}],
 #     "ratios": {"NAME.ours_vs_intree.CASE": R}}]
 #
+# Figures that all rows have are median_us_per_flow, min, max,
+# syscalls_per_flow and instructions_per_flow (of user space); null is "not
+# measured".  Rows of install have bytes_per_flow, the provider's memory.
+#
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete)
+BENCHES=(translate install modify delete delete-nostats)
 
 cmd_bench() {
-    local name known files=()
+    local name known files=() dir
     [ "$#" -gt 0 ] || set -- "${BENCHES[@]}"
     for name in "$@"; do
         for known in "${BENCHES[@]}" ''; do
@@ -24,23 +28,25 @@ cmd_bench() {
     done
     packages_need "$LAB_PACKAGES_BENCH"
     run_dir bench
+    dir=$RUN_DIR
     for name in "$@"; do
         BENCH=$name
         BENCH_ROWS=() BENCH_RATIOS=()
         BENCH_ACCEL=native BENCH_KERNEL=$(uname -r) BENCH_CPUS=$(nproc)
         printf '== %s\n' "$name"
-        "bench_$name"
-        bench_write "$RUN_DIR/$name.json"
-        files+=("$RUN_DIR/$name.json")
+        "bench_${name//-/_}"
+        bench_write "$dir/$name.json"
+        files+=("$dir/$name.json")
     done
+    jq -s . "${files[@]}" >"$dir/bench.json"
     if [ -n "$LAB_JSON" ]; then
-        jq -s . "${files[@]}" >"$LAB_JSON" ||
+        cp "$dir/bench.json" "$LAB_JSON" ||
             die "cannot write $LAB_JSON" "name a file that can be written."
     fi
     exit 0
 }
 
-# bench_row CASE VARIANT RUNS [FIGURE VALUE]...
+# bench_row CASE VARIANT RUNS [FIGURE VALUE]...: "-" is a value unknown.
 bench_row() {
     local case=$1 variant=$2 runs=$3
     shift 3
@@ -49,7 +55,8 @@ bench_row() {
         {case: $case, variant: $variant, median_us_per_flow: null, min: null,
          max: null, runs: $runs, syscalls_per_flow: null,
          instructions_per_flow: null}
-        + ([$ARGS.positional | _nwise(2) | {(.[0]): (.[1] | tonumber)}] | add)
+        + ([$ARGS.positional | _nwise(2) |
+            {(.[0]): (.[1] | if . == "-" then null else tonumber end)}] | add)
         ' --args "$@")")
 }
 
@@ -57,6 +64,11 @@ bench_row() {
 bench_ratio() {
     BENCH_RATIOS+=("$(jq -nc --arg key "$BENCH.$1_vs_$2.$3" \
         --argjson value "$4" '{($key): $value}')")
+}
+
+bench_show_ratios() {
+    printf '%s\n' "${BENCH_RATIOS[@]}" | jq -rs 'add | to_entries[] |
+        "ratio \(.key): \(.value)"' | sort
 }
 
 # bench_write FILE
@@ -75,6 +87,15 @@ div() {
     awk -v a="$1" -v b="$2" -v f="%.$3f" 'BEGIN { printf f "\n", a / b }'
 }
 
+# bench_build NAME: builds bench/NAME and sets BENCH_PROGRAM to it; it stays as
+# it is until CHECK_LOCK is unlocked.
+bench_build() {
+    FAIL=0
+    check_cached ovs --enable-werror ||
+        die "the bench does not build"
+    BENCH_PROGRAM=$CHECK_TREE/bench/$1
+}
+
 # Translating flows, without any kernel, in instructions.
 
 # translate_count PROGRAM CASE VARIANT FLOWS: sets COUNT.
@@ -91,16 +112,14 @@ translate_count() {
 }
 
 bench_translate() {
-    local program flows=1000 case variant none ratio
+    local flows=1000 case variant none ratio
     local -A count
-    check_cached ovs --enable-werror ||
-        die "the bench does not build"
-    program=$CHECK_TREE/bench/translate
+    bench_build translate
     printf '%-10s %26s %10s %10s %8s\n' case "instructions per flow:" \
         in-tree ours ratio
     for case in random 5tuple l2drop; do
         for variant in none intree ours; do
-            translate_count "$program" "$case" "$variant" "$flows"
+            translate_count "$BENCH_PROGRAM" "$case" "$variant" "$flows"
             count[$variant]=$COUNT
         done
         none=${count[none]}
@@ -124,11 +143,8 @@ bench_translate() {
 OPERATE_RUN_DIR=
 operate_measure() {
     [ -z "$OPERATE_RUN_DIR" ] || return 0
-    FAIL=0
-    check_cached ovs --enable-werror ||
-        die "the bench does not build"
+    bench_build operate
     machine_prepare
-    BENCH_PROGRAM=$CHECK_TREE/bench/operate
     BENCH_FLOWS=${BENCH_FLOWS:-"1000 10000 100000"}
     BENCH_RUNS=${BENCH_RUNS:-5}
     BENCH_THREADS=${BENCH_THREADS:-"1 2"}
@@ -136,16 +152,52 @@ operate_measure() {
     write_job command "$TOP/bench/operate.sh"
     machine_run "${LAB_TIMEOUT:-7200}" || exit 1
     [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    operate_instructions
     unlock "$CHECK_LOCK"
     OPERATE_RUN_DIR=$RUN_DIR
 }
 
-# operate_medians OPERATION: lines "CASE VARIANT MEDIAN MIN MAX RUNS SYSCALLS".
+# operate_instructions: $RUN_DIR/instructions with a line "PROFILE OPERATION
+# VARIANT INSTRUCTIONS-PER-FLOW" for each, of user space; here, not in the
+# machine, as they are the same on any.
+operate_instructions() {
+    local profile variant operation out n flows=256
+    for profile in 5tuple l2drop; do
+        for variant in intree ours; do
+            out=$RUN_DIR/callgrind-$profile-$variant n=0
+            valgrind --tool=callgrind --callgrind-out-file="$out" \
+                --collect-atstart=no --toggle-collect=call_operate \
+                --toggle-collect=kernel_send --toggle-collect=kernel_recv \
+                --toggle-collect=__wrap_nl_transact \
+                --zero-before=measure --dump-after=measure \
+                "$CHECK_TREE/bench/instructions" "$profile" "$variant" \
+                "$flows" >"$out.done" 2>"$out.log" ||
+                step_failed "bench/instructions $profile $variant failed" "$out.log"
+            while read -r operation; do
+                n=$((n + 1))
+                awk -v row="$profile $operation $variant" -v flows="$flows" '
+                    /^summary: / { printf "%s %.0f\n", row, $2 / flows }
+                    ' "$out.$n"
+            done <"$out.done" >>"$RUN_DIR/instructions"
+        done
+    done
+}
+
+# operate_medians OPERATION: lines "CASE VARIANT MEDIAN MIN MAX RUNS SYSCALLS
+# INSTRUCTIONS BYTES".
 operate_medians() {
     awk -v operation="$1" '
+        FILENAME ~ /instructions$/ {
+            if ($2 == operation) instructions[$1 " " $3] = $4
+            next
+        }
         $4 == operation {
             key = $2 "." $1 ($3 > 1 ? ".threads" $3 : "") " " $5
-            if (!(key in n)) order[++keys] = key
+            if (!(key in n)) {
+                order[++keys] = key
+                bytes[key] = $9
+                count[key] = instructions[$1 " " $5]
+            }
             us[key, ++n[key]] = $7
             calls[key] = $8
         }
@@ -158,27 +210,30 @@ operate_medians() {
                         us[key, j - 1] = t
                     }
                 print key, us[key, int((n[key] + 1) / 2)], us[key, 1],
-                    us[key, n[key]], n[key], calls[key]
+                    us[key, n[key]], n[key], calls[key],
+                    count[key] ? count[key] : "-", bytes[key]
             }
-        }' "$OPERATE_RUN_DIR/operate"
+        }' "$OPERATE_RUN_DIR/instructions" "$OPERATE_RUN_DIR/operate"
 }
 
 # operate_show OPERATION [IN-TREE-OPERATION]
 operate_show() {
-    local case variant median min max runs calls
+    local case variant median min max runs calls instructions bytes
     local -A medians=()
     operate_measure
     # shellcheck disable=SC2153
     BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
     printf '%s: us per flow (%s, %s cpus, Linux %s)\n' "$1" "$VM_ACCEL" \
         "$VM_CPUS" "$KERNEL_RELEASE"
-    printf '%-24s %-8s %9s %9s %9s %5s %15s\n' case variant median min max \
-        runs "system calls"
-    while read -r case variant median min max runs calls; do
-        printf '%-24s %-8s %9s %9s %9s %5s %15s\n' "$case" "$variant" \
-            "$median" "$min" "$max" "$runs" "$calls"
+    printf '%-24s %-8s %9s %9s %9s %5s %13s %13s %7s\n' case variant median \
+        min max runs "system calls" instructions bytes
+    while read -r case variant median min max runs calls instructions bytes; do
+        printf '%-24s %-8s %9s %9s %9s %5s %13s %13s %7s\n' "$case" \
+            "$variant" "$median" "$min" "$max" "$runs" "$calls" \
+            "$instructions" "$bytes"
         bench_row "$case" "$variant" "$runs" median_us_per_flow "$median" \
-            min "$min" max "$max" syscalls_per_flow "$calls"
+            min "$min" max "$max" syscalls_per_flow "$calls" \
+            instructions_per_flow "$instructions" bytes_per_flow "$bytes"
         medians[$case.$variant]=$median
     done < <(operate_medians "$1")
     for case in "${!medians[@]}"; do
@@ -193,8 +248,7 @@ operate_show() {
                 "$(div "${medians[$case.$variant]}" "${medians[$case.ours]}" 3)"
         done
     done
-    printf '%s\n' "${BENCH_RATIOS[@]}" | jq -rs 'add | to_entries[] |
-        "ratio \(.key): \(.value)"' | sort
+    bench_show_ratios
 }
 
 bench_install() {
@@ -207,6 +261,8 @@ bench_modify() {
 
 bench_delete() {
     operate_show delete
-    printf '\n'
-    BENCH=delete-nostats operate_show delete-nostats
+}
+
+bench_delete_nostats() {
+    operate_show delete-nostats
 }
