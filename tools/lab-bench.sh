@@ -11,11 +11,13 @@
 #
 # Figures that all rows have are median_us_per_flow, min, max,
 # syscalls_per_flow and instructions_per_flow (of user space); null is "not
-# measured".  Rows of install have bytes_per_flow, the provider's memory.
+# measured".  Rows of install have bytes_per_flow, the provider's memory; those
+# of e2e seconds, packets_sent, packets_lost, upcalls and upcalls_lost of the
+# median run.
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete delete-nostats)
+BENCHES=(translate install modify delete delete-nostats e2e)
 
 cmd_bench() {
     local name known files=() dir
@@ -265,4 +267,52 @@ bench_delete() {
 
 bench_delete_nostats() {
     operate_show delete-nostats
+}
+
+# From packets to filters, in a whole Open vSwitch.
+
+# e2e_median VARIANT: "MEDIAN MIN MAX RUNS" in us per flow, and then what
+# bench/e2e.sh says of the median run.
+e2e_median() {
+    awk -v variant="$1" '$1 == variant' "$RUN_DIR/e2e" | sort -n -k 3,3 |
+        awk -v flows="$BENCH_E2E_FLOWS" '
+            { us[NR] = $3 * 1e6 / flows; rest[NR] = $3 " " $4 " " $5 " " $6 " " $7 }
+            END {
+                m = int((NR + 1) / 2)
+                printf "%.3f %.3f %.3f %d %s\n", us[m], us[1], us[NR], NR, rest[m]
+            }'
+}
+
+bench_e2e() {
+    local variant median min max runs seconds sent lost upcalls upcalls_lost
+    local -A medians=()
+    machine_prepare
+    BENCH_E2E_FLOWS=${BENCH_E2E_FLOWS:-50000}
+    BENCH_RUNS=${BENCH_RUNS:-5}
+    BENCH_RATE=${BENCH_RATE:-20000}
+    LAB_EXPORTS+=(BENCH_E2E_FLOWS BENCH_RUNS BENCH_RATE)
+    run_dir bench
+    write_job command "$TOP/bench/e2e.sh"
+    machine_run "${LAB_TIMEOUT:-7200}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    printf '%s new flows at %s packets/s until all are in TC (%s, %s cpus, Linux %s)\n' \
+        "$BENCH_E2E_FLOWS" "$BENCH_RATE" "$VM_ACCEL" "$VM_CPUS" "$KERNEL_RELEASE"
+    printf '%-8s %11s %9s %9s %5s %9s %9s %9s %9s %9s\n' variant "us per flow" \
+        min max runs seconds packets lost upcalls lost
+    for variant in intree ours; do
+        read -r median min max runs seconds sent lost upcalls upcalls_lost \
+            < <(e2e_median "$variant")
+        printf '%-8s %11s %9s %9s %5s %9s %9s %9s %9s %9s\n' "$variant" \
+            "$median" "$min" "$max" "$runs" "$seconds" "$sent" "$lost" \
+            "$upcalls" "$upcalls_lost"
+        bench_row "$BENCH_E2E_FLOWS" "$variant" "$runs" \
+            median_us_per_flow "$median" min "$min" max "$max" \
+            seconds "$seconds" packets_sent "$sent" packets_lost "$lost" \
+            upcalls "$upcalls" upcalls_lost "$upcalls_lost"
+        medians[$variant]=$median
+    done
+    bench_ratio ours intree "$BENCH_E2E_FLOWS" \
+        "$(div "${medians[intree]}" "${medians[ours]}" 3)"
+    bench_show_ratios
 }

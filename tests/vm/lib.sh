@@ -209,6 +209,26 @@ pings() {
     in_host "$1" ping -n -q -c "${3:-3}" -i 0.05 -W 5 "$2" >/dev/null
 }
 
+# The kernel's packet generator, in h1.
+
+# pg FILE LINE...: tells pktgen.
+pg() {
+    local file=/proc/net/pktgen/$1
+    shift
+    # shellcheck disable=SC2016
+    in_host 1 bash -c 'f=$1; shift; for l; do echo "$l" >"$f" || exit 1; done' \
+        - "$file" "$@"
+}
+
+# pktgen_init N: small UDP packets from N addresses in turn.
+pktgen_init() {
+    local last=$(($1 - 1))
+    pg kpktgend_0 "rem_device_all" "add_device e1"
+    pg e1 "clone_skb 0" "pkt_size 60" "delay 0" "dst 10.2.0.1" \
+        "dst_mac 02:00:00:00:00:02" "src_min 10.1.0.0" \
+        "src_max 10.$((1 + last / 65536)).$((last / 256 % 256)).$((last % 256))"
+}
+
 # Frames and connections, see agent.py.
 
 agent_start() {

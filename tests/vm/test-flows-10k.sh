@@ -8,27 +8,10 @@
 
 N=10000
 
-# pg FILE LINE...: tells pktgen in h1.
-pg() {
-    local file=/proc/net/pktgen/$1
-    shift
-    # shellcheck disable=SC2016
-    in_host 1 bash -c 'f=$1; shift; for l; do echo "$l" >"$f" || exit 1; done' \
-        - "$file" "$@"
-}
-
 # pktgen_send ROUNDS PACE: each source address ROUNDS times.
 pktgen_send() {
     pg e1 "count $((N * $1))" "$2"
     pg pgctrl start
-}
-
-pktgen_init() {
-    local last=$((N - 1))
-    pg kpktgend_0 "rem_device_all" "add_device e1"
-    pg e1 "clone_skb 0" "pkt_size 60" "delay 0" "dst 10.2.0.1" \
-        "dst_mac 02:00:00:00:00:02" "src_min 10.1.0.0" \
-        "src_max 10.1.$((last / 256)).$((last % 256))"
 }
 
 # sums: flows, distinct ufids and packets in the datapath's dump.
@@ -104,7 +87,7 @@ flows_set br0 <<'RULES'
 ip,in_port=v1 actions=move:NXM_OF_IP_SRC[]->NXM_NX_REG0[],output:v2
 RULES
 raise_limit
-pktgen_init
+pktgen_init "$N"
 
 read -r messages batches < <(tcb stats '|"\(.messages) \(.batches)"')
 check "$N flows of real traffic are all in TC" within 60 all_in
