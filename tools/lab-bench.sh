@@ -29,6 +29,7 @@ cmd_bench() {
         [ -n "$known" ] || usage_error "unknown bench $name (known: ${BENCHES[*]})"
     done
     packages_need "$LAB_PACKAGES_BENCH"
+    [ -z "$LAB_PLOT" ] || packages_need "$LAB_PACKAGES_PLOT"
     run_dir bench
     dir=$RUN_DIR
     for name in "$@"; do
@@ -44,6 +45,10 @@ cmd_bench() {
     if [ -n "$LAB_JSON" ]; then
         cp "$dir/bench.json" "$LAB_JSON" ||
             die "cannot write $LAB_JSON" "name a file that can be written."
+    fi
+    if [ -n "$LAB_PLOT" ]; then
+        "$TOP/tools/bench-plot" "$dir/bench.json" "$LAB_PLOT" ||
+            die "cannot plot into $LAB_PLOT" "name a directory that can be written."
     fi
     exit 0
 }

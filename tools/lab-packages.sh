@@ -67,6 +67,9 @@ LAB_PACKAGES_BENCH="
 valgrind:valgrind
 jq:jq
 "
+LAB_PACKAGES_PLOT="
+gnuplot-nox:gnuplot
+"
 LAB_PACKAGES_LINT="
 shellcheck:shellcheck
 "
