@@ -13,11 +13,12 @@
 # syscalls_per_flow and instructions_per_flow (of user space); null is "not
 # measured".  Rows of install have bytes_per_flow, the provider's memory; those
 # of e2e seconds, packets_sent, packets_lost, upcalls and upcalls_lost of the
-# median run.
+# median run; those of profile kernel_percent, user_percent and "top", a list
+# of {"percent", "object", "symbol"}.
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete delete-nostats e2e)
+BENCHES=(translate install modify delete delete-nostats e2e profile)
 
 cmd_bench() {
     local name known files=() dir
@@ -320,4 +321,43 @@ bench_e2e() {
     bench_ratio ours intree "$BENCH_E2E_FLOWS" \
         "$(div "${medians[intree]}" "${medians[ours]}" 3)"
     bench_show_ratios
+}
+
+# Where our own time goes.
+
+bench_profile() {
+    local operation
+    packages_need "$LAB_PACKAGES_PERF"
+    bench_build operate
+    machine_prepare
+    BENCH_PROFILE_FLOWS=${BENCH_PROFILE_FLOWS:-100000}
+    LAB_EXPORTS+=(BENCH_PROGRAM BENCH_PROFILE_FLOWS)
+    run_dir bench
+    write_job command "$TOP/bench/profile.sh"
+    machine_run "${LAB_TIMEOUT:-3600}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    unlock "$CHECK_LOCK"
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    for operation in install modify delete delete-nostats; do
+        profile_row "$operation"
+    done
+}
+
+# profile_row OPERATION: its row, and the table.
+profile_row() {
+    local row
+    row=$(jq -nR --arg case "$BENCH_PROFILE_FLOWS.5tuple.$1" '
+        def tenth: . * 10 | round / 10;
+        [inputs | capture("^(?<percent>[0-9.]+) (?<object>[^ ]+) (?<symbol>.+)$")
+         | .percent |= tonumber] as $all
+        | {case: $case, variant: "ours", runs: 1,
+           kernel_percent: ([$all[] | select(.object == "kernel") | .percent]
+                            | add // 0 | tenth),
+           user_percent: ([$all[] | select(.object != "kernel") | .percent]
+                          | add // 0 | tenth),
+           top: $all[:30]}' "$RUN_DIR/profile-$1")
+    BENCH_ROWS+=("$row")
+    jq -r '"\n\(.case): \(.kernel_percent)% kernel, \(.user_percent)% user space",
+        (.top[] | "\(.percent)\t\(.object)\t\(.symbol)")' <<<"$row" |
+        awk -F'\t' 'NF < 3 { print } NF == 3 { printf "%6s  %-16s %s\n", $1, $2, $3 }'
 }

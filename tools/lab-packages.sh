@@ -67,6 +67,9 @@ LAB_PACKAGES_BENCH="
 valgrind:valgrind
 jq:jq
 "
+LAB_PACKAGES_PERF="
+linux-perf:perf
+"
 LAB_PACKAGES_PLOT="
 gnuplot-nox:gnuplot
 "
