@@ -13,8 +13,8 @@
 # syscalls_per_flow and instructions_per_flow (of user space); null is "not
 # measured".  Rows of install have bytes_per_flow, the provider's memory; those
 # of e2e seconds, packets_sent, packets_lost, upcalls and upcalls_lost of the
-# median run; those of profile kernel_percent, user_percent and "top", a list
-# of {"percent", "object", "symbol"}.
+# median run; those of profile samples, kernel_percent, user_percent and "top", a
+# list of {"percent", "object", "symbol"}.
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
@@ -348,16 +348,17 @@ profile_row() {
     local row
     row=$(jq -nR --arg case "$BENCH_PROFILE_FLOWS.5tuple.$1" '
         def tenth: . * 10 | round / 10;
-        [inputs | capture("^(?<percent>[0-9.]+) (?<object>[^ ]+) (?<symbol>.+)$")
+        [inputs | capture("^(?<percent>[0-9.]+) (?<n>[0-9]+) (?<object>[^ ]+) (?<symbol>.+)$")
          | .percent |= tonumber] as $all
         | {case: $case, variant: "ours", runs: 1,
+           samples: ([$all[].n | tonumber] | add),
            kernel_percent: ([$all[] | select(.object == "kernel") | .percent]
                             | add // 0 | tenth),
            user_percent: ([$all[] | select(.object != "kernel") | .percent]
                           | add // 0 | tenth),
-           top: $all[:30]}' "$RUN_DIR/profile-$1")
+           top: [$all[:30][] | del(.n)]}' "$RUN_DIR/profile-$1")
     BENCH_ROWS+=("$row")
-    jq -r '"\n\(.case): \(.kernel_percent)% kernel, \(.user_percent)% user space",
+    jq -r '"\n\(.case): \(.kernel_percent)% kernel, \(.user_percent)% user space, \(.samples) samples",
         (.top[] | "\(.percent)\t\(.object)\t\(.symbol)")' <<<"$row" |
         awk -F'\t' 'NF < 3 { print } NF == 3 { printf "%6s  %-16s %s\n", $1, $2, $3 }'
 }
