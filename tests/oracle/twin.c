@@ -7,6 +7,7 @@
 
 #include "dpif-offload.h"
 #include "dpif-offload-provider.h"
+#include "hash.h"
 #include "netdev.h"
 #include "netlink.h"
 #include "odp-netlink.h"
@@ -54,6 +55,18 @@ static char *
 port_name(enum twin twin, int port)
 {
     return xasprintf("twin%d%d", twin, port);
+}
+
+/* Says whose flow it is, and is spread as OVS's own are: providers take a part
+ * of it for a hash. */
+static ovs_u128
+make_ufid(enum twin twin, uint32_t number)
+{
+    ovs_u128 ufid = {
+        .u32 = { number, hash_int(number, twin), UFID_MARK + twin, ~number }
+    };
+
+    return ufid;
 }
 
 /* Opening. */
@@ -272,7 +285,7 @@ init(struct twin_op *op, enum dpif_op_type type, enum twin twin,
     memset(op, 0, offsetof(struct twin_op, stub));
     op->op.type = type;
     op->op.error = -1;
-    op->ufid = (ovs_u128) { .u32 = { number, twin, UFID_MARK, ~number } };
+    op->ufid = make_ufid(twin, number);
     ofpbuf_init(&op->key, 0);
     ofpbuf_init(&op->mask, 0);
     ofpbuf_init(&op->actions, 0);
@@ -354,9 +367,9 @@ bool
 twin_of_ufid(const ovs_u128 *ufid, enum twin *twin, uint32_t *number)
 {
     *number = ufid->u32[0];
-    *twin = ufid->u32[1];
-    return (ufid->u32[2] == UFID_MARK && ufid->u32[3] == ~*number
-            && *twin < N_TWINS);
+    *twin = ufid->u32[2] - UFID_MARK;
+    return (*twin < N_TWINS
+            && ovs_u128_equals(*ufid, make_ufid(*twin, *number)));
 }
 
 char *
