@@ -122,6 +122,8 @@ is_there() {
 }
 
 : >"$dir/e2e"
+# A burst of the generator is not to be lost before it comes to the switch.
+echo 100000 >/proc/sys/net/core/netdev_max_backlog
 host 1
 host 2
 # A slow machine would also delete what it finds too idle to revalidate.
