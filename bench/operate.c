@@ -24,8 +24,9 @@
  * first run that is the provider's memory, with what it allocates once; later
  * runs find what earlier ones have left to them.
  *
- * PROFILE is one of profile.h.  With THREADS of 2 or more the flows are shared out among threads,
- * and only installing and deleting with counters are measured.
+ * PROFILE is one of profile.h.  With THREADS of 2 or more the flows are shared
+ * out among threads, and only installing and deleting with counters are
+ * measured.
  *
  * For perf, a thread has the name of the operation while it is timed. */
 

@@ -34,7 +34,7 @@ cmd_bench() {
     run_dir bench
     dir=$RUN_DIR
     for name in "$@"; do
-        BENCH=$name
+        BENCH=$name RUN_DIR=$dir
         BENCH_ROWS=() BENCH_RATIOS=()
         BENCH_ACCEL=native BENCH_KERNEL=$(uname -r) BENCH_CPUS=$(nproc)
         printf '== %s\n' "$name"
@@ -158,7 +158,7 @@ operate_measure() {
     BENCH_THREADS=${BENCH_THREADS:-"1 2"}
     LAB_EXPORTS+=(BENCH_PROGRAM BENCH_FLOWS BENCH_RUNS BENCH_THREADS)
     write_job command "$TOP/bench/operate.sh"
-    machine_run "${LAB_TIMEOUT:-7200}" || exit 1
+    machine_run "${LAB_TIMEOUT:-14400}" || exit 1
     [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
     operate_instructions
     unlock "$CHECK_LOCK"
@@ -299,7 +299,7 @@ bench_e2e() {
     LAB_EXPORTS+=(BENCH_E2E_FLOWS BENCH_RUNS BENCH_RATE)
     run_dir bench
     write_job command "$TOP/bench/e2e.sh"
-    machine_run "${LAB_TIMEOUT:-7200}" || exit 1
+    machine_run "${LAB_TIMEOUT:-14400}" || exit 1
     [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
     BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
     printf '%s new flows at %s packets/s until all are in TC (%s, %s cpus, Linux %s)\n' \
