@@ -30,7 +30,18 @@ status=0
 # Sanitizers want a fixed address space layout, and some of what they find is
 # Open vSwitch's own.
 export TSAN_OPTIONS="suppressions=$src/tests/tsan.supp"
-setarch "$(uname -m)" -R "$program" || status=$?
+setarch "$(uname -m)" -R "$program" &
+pid=$!
+(
+    # Where the threads stand, if they do.
+    sleep $((300 + 4 * ${CHURN_SECONDS:-20})) >/dev/null 2>&1
+    echo "# the program does not end"
+    gdb -p "$pid" -batch -ex 'thread apply all bt 16' 2>&1 | sed 's/^/#   /'
+    kill -KILL "$pid"
+) &
+watchdog=$!
+wait "$pid" || status=$?
+kill "$watchdog" 2>/dev/null || true
 for twin in 0 1; do
     for port in 1 2; do
         ip link delete "twin$twin$port" || true
