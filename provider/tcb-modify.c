@@ -11,8 +11,8 @@
 
 VLOG_DEFINE_THIS_MODULE(tcb_modify);
 
-/* Tries of one delete. */
-#define MAX_TRIES 3
+/* Tries of one delete: nobody else knows of the filter. */
+#define MAX_TRIES 8
 
 static int
 build_del(struct tcnl_buffer *b, const void *flow)

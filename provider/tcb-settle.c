@@ -103,7 +103,10 @@ settle_one(struct round *round, unsigned int aux_slot)
     struct tcb_task *task = &w->tasks[round->which[aux_slot]];
     struct tcnl_slot *slot = &w->batch.slots[round->which[aux_slot]];
 
-    if (answer->state == TCNL_UNKNOWN || answer->state == TCNL_NOT_SENT) {
+    /* An ack whose data is lost says only that something is there. */
+    if (answer->state == TCNL_UNKNOWN || answer->state == TCNL_NOT_SENT
+        || (answer->state == TCNL_OK && !is_delete(task->kind)
+            && !r->present)) {
         return;
     }
     round->run->done.settled++;
@@ -197,14 +200,29 @@ build_single_get(struct tcnl_buffer *b, const void *flow)
     return tcb_build_get(b, NULL, flow);
 }
 
-static struct reading
-read_back(struct tcb_run *run, const struct tcb_flow *flow)
+/* May a request with this result have been executed all the same? */
+static bool
+is_unknown(int error)
 {
-    struct single single = { .flow = flow };
+    return error == ENOBUFS || error == EPROTO || error == EINTR;
+}
 
-    tcnl_transact(run->worker->transport, build_single_get, flow,
-                  single_reply, &single, NULL);
-    return single.reading;
+/* Reads one filter.  Returns false if nothing can be learnt. */
+static bool
+read_back(struct tcb_run *run, const struct tcb_flow *flow,
+          struct reading *reading)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(round_sizes); i++) {
+        struct single single = { .flow = flow };
+        int error = tcnl_transact(run->worker->transport, build_single_get,
+                                  flow, single_reply, &single, NULL);
+
+        if (single.reading.present || (error && !is_unknown(error))) {
+            *reading = single.reading;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Sends an add again, for another handle or as a replace. */
@@ -243,9 +261,20 @@ resend(struct tcb_run *run, const struct tcb_flow *flow, uint16_t flags,
     };
     int error = tcnl_transact(run->worker->transport, build_resend, &again,
                               NULL, NULL, &slot->error);
+    struct reading r;
 
     slot->state = error ? TCNL_FAILED : TCNL_OK;
     slot->error.error = error;
+    if (!is_unknown(error)) {
+        return;
+    }
+    /* A replace cannot be told from what it was to replace. */
+    if (!(flags & NLM_F_EXCL) || !read_back(run, flow, &r)) {
+        slot->state = TCNL_UNKNOWN;
+    } else if (r.present) {
+        slot->state = r.ours ? TCNL_OK : TCNL_FAILED;
+        slot->error.error = r.ours ? 0 : EEXIST;
+    }
 }
 
 void
@@ -260,10 +289,10 @@ tcb_avoid_foreign(struct tcb_run *run, struct tcb_flow *flow,
                   struct tcnl_slot *slot)
 {
     for (int i = 0; i < MAX_MOVES && slot->error.error == EEXIST; i++) {
-        struct reading r = read_back(run, flow);
         struct tcb_flow *moved;
+        struct reading r;
 
-        if (!r.present) {
+        if (!read_back(run, flow, &r) || !r.present) {
             break;
         } else if (r.ours) {
             /* A leftover of this very flow. */

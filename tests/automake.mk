@@ -89,8 +89,9 @@ EXTRA_PROGRAMS = $(unit_tests) $(ovs_tests) $(ovs_programs)
 # a function of it say so: all definitions of a program come before those of
 # the library, and WRAP(FUNCTION) in a source makes an option of the linker.
 
-# Run in a machine with a kernel of its own, by oracle/oracle.sh.
-ovs_programs = %D%/oracle/oracle
+# Run in a machine with a kernel of its own, by oracle/oracle.sh and
+# vm/test-churn.sh.
+ovs_programs = %D%/oracle/oracle %D%/vm/churn
 
 if WITH_OVS
 check_PROGRAMS += $(ovs_programs)
@@ -119,7 +120,8 @@ wrap_of = $(shell $(SED) -n 's/.*WRAP(\([a-z_]*\)).*/-Wl,--wrap=\1/p' \
 	$(srcdir)/$(1) | sort -u)
 
 # The sources include the config.h of Open vSwitch.
-%D%/unit-ovs/%.$(OBJEXT) %D%/oracle/%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
+%D%/unit-ovs/%.$(OBJEXT) %D%/oracle/%.$(OBJEXT) \
+%D%/vm/churn-%.$(OBJEXT): DEFS = -DHAVE_CONFIG_H
 ovs_test_objects = \
 	$(tests_oracle_oracle_OBJECTS) \
 	$(tests_unit_ovs_test_bad_input_OBJECTS) \
@@ -131,7 +133,8 @@ ovs_test_objects = \
 	$(tests_unit_ovs_test_placeholder_OBJECTS) \
 	$(tests_unit_ovs_test_rounds_OBJECTS) \
 	$(tests_unit_ovs_test_shapes_OBJECTS) \
-	$(tests_unit_ovs_test_translate_OBJECTS)
+	$(tests_unit_ovs_test_translate_OBJECTS) \
+	$(tests_vm_churn_OBJECTS)
 if WITH_OVS
 $(ovs_test_objects): | ovs-lib
 ovs/lib/libopenvswitch.la: ovs-lib
@@ -211,6 +214,18 @@ tests_unit_ovs_test_translate_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_translate_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_translate_LDADD = $(ovs_test_ldadd)
 tests_unit_ovs_test_translate_LDFLAGS = $(replacing)
+
+tests_vm_churn_SOURCES = %D%/vm/churn.c \
+	%D%/oracle/twin.c %D%/oracle/twin.h \
+	%D%/vm/disturbance.c %D%/vm/disturbance.h \
+	%D%/vm/faulty-socket.c %D%/vm/faulty-socket.h \
+	%D%/unit-ovs/random-flow.c %D%/unit-ovs/random-flow.h \
+	$(flow_sources)
+tests_vm_churn_CPPFLAGS = $(ovs_test_cppflags) -I$(srcdir)/tests/oracle \
+	-I$(srcdir)/tests/unit-ovs
+tests_vm_churn_CFLAGS = $(ovs_test_cflags)
+tests_vm_churn_LDADD = ovs/lib/libopenvswitch.la $(MNL_LIBS)
+tests_vm_churn_LDFLAGS = $(call wrap_of,%D%/vm/faulty-socket.c)
 
 # Every test speaks TAP, so that the summary counts cases and not files.
 # Programs run under run-program.sh, which makes a failure out of a crash, a

@@ -308,6 +308,8 @@ check_vm() {
     done
     [ $((${#shared[@]} + ${#own[@]})) -gt 0 ] || return 0
     machine_prepare
+    LAB_EXPORTS+=(CHURN_PROGRAM CHURN_SECONDS CHURN_SEED CHURN_THREADS)
+    LAB_TEST_TIMEOUT=${LAB_TEST_TIMEOUT:-$((600 + 2 * ${CHURN_SECONDS:-0}))}
     [ "${#shared[@]}" = 0 ] || check_vm_boot "${shared[@]}"
     for script in "${own[@]}"; do
         check_vm_boot "$script"

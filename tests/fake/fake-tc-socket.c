@@ -24,6 +24,7 @@ struct fake_socket {
     struct datagram *first, **last;
     unsigned int n_queued;
     bool congested;
+    bool lose_reply;
     int sk_err;
 
     bool dumping;
@@ -177,6 +178,10 @@ reply_filter(struct fake_socket *s, const struct nlmsghdr *request,
     uint32_t mem[MESSAGE_SIZE / 4];
     struct tcnl_buffer b;
 
+    if (s->lose_reply) {
+        s->sk_err = ENOBUFS;
+        return;
+    }
     tcnl_buffer_init(&b, mem, sizeof mem);
     put_filter(&b, s->tc->ignores, f, type, 0, request->nlmsg_seq, false);
     deliver(s, &b);
@@ -390,6 +395,7 @@ execute(struct fake_socket *s, const struct nlmsghdr *nlh)
         s->tc->fault(s->tc, nlh, &info, &fault);
     }
     s->congested = s->congested || fault.lose;
+    s->lose_reply = fault.lose_reply;
     if ((nlh->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP
         && nlh->nlmsg_type == RTM_GETTFILTER) {
         start_dump(s, nlh, &info);

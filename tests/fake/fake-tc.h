@@ -36,6 +36,7 @@ struct fake_tc_fault {
     const char *text;           /* ...and these words, or NULL. */
     bool lose;                  /* The receive buffer is full from this answer
                                  * on, until it has been read. */
+    bool lose_reply;            /* Only its data is lost. */
 };
 
 #define FAKE_TC_DEVICES 8

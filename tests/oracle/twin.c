@@ -139,24 +139,44 @@ add_port(struct twins *twins, enum twin twin, size_t kind)
     free(name);
 }
 
-static void
-add_meters(struct twins *twins)
+void
+twins_add_port(struct twins *twins, enum twin twin, int port)
 {
-    for (uint32_t i = 1; i <= RANDOM_FLOW_METERS; i++) {
-        struct ofputil_meter_band band = {
-            .type = OFPMBT13_DROP, .rate = 1000 * i, .burst_size = 1000,
-        };
-        struct ofputil_meter_config config = {
-            .meter_id = i,
-            .flags = ((i & 1 ? OFPMF13_KBPS : OFPMF13_PKTPS)
-                      | OFPMF13_BURST | OFPMF13_STATS),
-            .n_bands = 1,
-            .bands = &band,
-        };
-
-        dpif_offload_meter_set(twins->dpif, (ofproto_meter_id) { .uint32 = i },
-                               &config);
+    for (size_t i = 0; i < ARRAY_SIZE(port_kinds); i++) {
+        if (port_kinds[i].port == port) {
+            add_port(twins, twin, i);
+        }
     }
+}
+
+void
+twins_remove_port(struct twins *twins, enum twin twin, int port)
+{
+    struct twin_port *p = &twins->ports[twin][port];
+
+    /* If the device is gone, the datapath has no such port any more. */
+    dpif_port_del(twins->dpif, u32_to_odp(ODP_PORT(twin, port)),
+                  netdev_get_ifindex(p->netdev) <= 0);
+    netdev_close(p->netdev);
+    p->netdev = NULL;
+}
+
+void
+twins_set_meter(struct twins *twins, uint32_t meter, uint32_t rate)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_DROP, .rate = rate, .burst_size = 1000,
+    };
+    struct ofputil_meter_config config = {
+        .meter_id = meter,
+        .flags = ((meter & 1 ? OFPMF13_KBPS : OFPMF13_PKTPS)
+                  | OFPMF13_BURST | OFPMF13_STATS),
+        .n_bands = 1,
+        .bands = &band,
+    };
+
+    dpif_offload_meter_set(twins->dpif, (ofproto_meter_id) { .uint32 = meter },
+                           &config);
 }
 
 static void
@@ -186,7 +206,9 @@ twins_open(struct twins *twins)
             add_port(twins, twin, i);
         }
     }
-    add_meters(twins);
+    for (uint32_t i = 1; i <= RANDOM_FLOW_METERS; i++) {
+        twins_set_meter(twins, i, 1000 * i);
+    }
 }
 
 void

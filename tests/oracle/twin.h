@@ -38,6 +38,14 @@ struct twins {
 void twins_open(struct twins *);
 void twins_close(struct twins *);
 
+/* Removes a port, which may have lost its device already, and adds it again.
+ * Main thread. */
+void twins_remove_port(struct twins *, enum twin, int port);
+void twins_add_port(struct twins *, enum twin, int port);
+
+/* Adds or changes a meter; 'rate' is in kbit/s or packets/s. */
+void twins_set_meter(struct twins *, uint32_t meter, uint32_t rate);
+
 /* The number that 'ifindex' has in texts; negative if it has none. */
 int twins_port(const void *twins, int ifindex);
 

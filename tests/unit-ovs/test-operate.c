@@ -307,6 +307,43 @@ test_lost_acks_present(void **bed_)
     bed_free(ops, 5);
 }
 
+/* The answers to an addition, and of the readings the data, which come with an
+ * ack: that alone tells nothing. */
+static void
+lose_some(struct fake_tc *tc, const struct nlmsghdr *nlh,
+          const struct tcnl_filter_info *info OVS_UNUSED,
+          struct fake_tc_fault *f)
+{
+    unsigned int *times = tc->aux;
+
+    if (nlh->nlmsg_type == RTM_NEWTFILTER) {
+        f->lose = true;
+    } else if (nlh->nlmsg_type == RTM_GETTFILTER && *times) {
+        f->lose_reply = true;
+        --*times;
+    }
+}
+
+static void
+test_lost_reading(void **bed_)
+{
+    struct bed *bed = *bed_;
+
+    bed->tc.fault = lose_some;
+    for (unsigned int times = 1; times < 4; times++) {
+        unsigned int left = times;
+        int error;
+
+        bed->tc.aux = &left;
+        error = bed_add(bed, times);
+        assert_int_equal(left, 0);
+        /* Offloaded or not, but never half. */
+        assert_int_equal(error, bed_filter(bed, times) ? 0 : -1);
+        assert_int_equal(bed->tc.n_filters, n_live(bed));
+    }
+    assert_int_equal(n_live(bed), 2);
+}
+
 /* A receive buffer that two answers fill, which nobody knew: also asking again
  * overflows it, until it is done one by one. */
 static void
@@ -931,6 +968,7 @@ main(void)
         TEST(test_foreign_handle, "foreign filter with the flow's handle"),
         TEST(test_own_leftover, "lost ack of a single add"),
         TEST(test_lost_acks_present, "lost acks are settled: present"),
+        TEST(test_lost_reading, "lost acks and lost readings"),
         TEST(test_small_buffer, "lost acks are settled: in parts"),
         TEST(test_lost_refusal, "lost acks are settled: absent"),
         TEST(test_lost_for_good, "add whose fate is not to be learnt"),
