@@ -62,8 +62,8 @@ take_reading(void *reading_, unsigned int slot OVS_UNUSED,
         && !tcnl_actions_parse_counters(info.acts, &counters)) {
         tcb_flow_final_counters(&reading->run->offload->flows, reading->flow,
                                 &counters.stats);
-        reading->can_hold = tcnl_actions_find_held(info.acts,
-                                                   &reading->run->worker->held);
+        reading->can_hold
+            = tcnl_actions_find_held(info.acts, &reading->run->worker->held);
     }
 }
 
