@@ -21,6 +21,12 @@ struct findings {
     struct tcnl_filter_id *ids;
     size_t n, allocated;
     unsigned int foreign;
+
+    /* Prios in the order of the dump, in which the filters of each follow it;
+     * those that have none. */
+    struct tcnl_filter_id *prios;
+    size_t n_prios, allocated_prios;
+    bool in_empty_prio;         /* The last one, as far as is known. */
 };
 
 bool
@@ -34,13 +40,34 @@ tcb_is_left_by_ovs(const struct tcnl_filter_info *info)
 }
 
 static void
+take_prio(struct findings *f, const struct tcnl_filter_info *info)
+{
+    f->in_empty_prio = info->is_flower && info->id.prio != PRIO_POLICING;
+    if (!f->in_empty_prio) {
+        return;
+    }
+    if (f->n_prios == f->allocated_prios) {
+        f->prios = x2nrealloc(f->prios, &f->allocated_prios, sizeof *f->prios);
+    }
+    f->prios[f->n_prios++] = info->id;
+}
+
+static void
 take_filter(void *findings_, const struct nlmsghdr *nlh)
 {
     struct findings *f = findings_;
     struct tcnl_filter_info info;
 
-    if (tcnl_filter_parse(nlh, &info) || info.is_header) {
+    if (tcnl_filter_parse(nlh, &info)) {
         return;
+    }
+    if (info.is_header) {
+        take_prio(f, &info);
+        return;
+    }
+    if (f->in_empty_prio) {
+        f->n_prios--;
+        f->in_empty_prio = false;
     }
     if (!tcb_is_left_by_ovs(&info)) {
         f->foreign++;
@@ -66,6 +93,8 @@ find_filters(struct tcb_worker *w, struct findings *f,
     enum tcnl_dump_status status;
 
     f->n = 0;
+    f->n_prios = 0;
+    f->in_empty_prio = false;
     f->foreign = 0;
     status = tcnl_dump_all(w->transport, tcb_build_hook_dump, &f->hook,
                            take_filter, f, error);
@@ -117,6 +146,24 @@ delete_filters(struct tcb_worker *w, const struct findings *f,
     return result;
 }
 
+static int
+build_prio_del(struct tcnl_buffer *b, const void *id)
+{
+    return tcnl_prio_put_del(b, id);
+}
+
+/* A prio without filters stays when the echo of the last one's delete did not
+ * fit the receive buffer (tc_del_tfilter() in net/sched/cls_api.c).  It is of
+ * one protocol, while a later run may want it for another. */
+static void
+delete_prios(struct tcb_worker *w, const struct findings *f)
+{
+    for (size_t i = 0; i < f->n_prios; i++) {
+        tcnl_transact(w->transport, build_prio_del, &f->prios[i], NULL, NULL,
+                      NULL);
+    }
+}
+
 int
 tcb_leftovers_remove(struct tcb_worker *w, const struct tcnl_filter_id *hook,
                      struct tcb_leftovers *leftovers, struct tcnl_error *error)
@@ -127,7 +174,10 @@ tcb_leftovers_remove(struct tcb_worker *w, const struct tcnl_filter_id *hook,
     leftovers->removed = 0;
     for (int i = 0; i < MAX_ROUNDS; i++) {
         result = find_filters(w, &f, error);
-        if (result || !f.n) {
+        if (result) {
+            break;
+        } else if (!f.n) {
+            delete_prios(w, &f);
             break;
         }
         result = delete_filters(w, &f, error);
@@ -138,5 +188,6 @@ tcb_leftovers_remove(struct tcb_worker *w, const struct tcnl_filter_id *hook,
     }
     leftovers->foreign = f.foreign;
     free(f.ids);
+    free(f.prios);
     return result;
 }

@@ -6,7 +6,8 @@
  *
  * OVS's filters, of this provider and of the in-tree one, are flower filters
  * with a 16-byte action cookie (the ufid) and not at prio 1, which belongs to
- * port policing.  Whatever else stands there is foreign and is not touched. */
+ * port policing.  Whatever else stands there is foreign and is not touched.
+ * Prios that have no filter at all go, too. */
 
 #include "tcnl/ack.h"
 #include "tcnl/filter.h"

@@ -95,6 +95,20 @@ tcnl_filter_put_del(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
 }
 
 int
+tcnl_prio_put_del(struct tcnl_buffer *b, const struct tcnl_filter_id *id)
+{
+    struct tcnl_filter_id prio = *id;
+
+    prio.handle = 0;
+    /* Prio 0 would delete the whole chain. */
+    if (!prio.prio) {
+        return EINVAL;
+    }
+    begin(b, RTM_DELTFILTER, 0, &prio);
+    return tcnl_msg_end(b, NULL);
+}
+
+int
 tcnl_filter_put_get(struct tcnl_buffer *b, const struct tcnl_filter_id *id)
 {
     begin(b, RTM_GETTFILTER, 0, id);

@@ -45,6 +45,9 @@ int tcnl_filter_put_hold(struct tcnl_buffer *, const struct tcnl_filter_id *,
                          const struct tcnl_flower *, const struct tcnl_held *);
 int tcnl_filter_put_get(struct tcnl_buffer *, const struct tcnl_filter_id *);
 
+/* Deletes the whole prio of 'id', whatever its handle. */
+int tcnl_prio_put_del(struct tcnl_buffer *, const struct tcnl_filter_id *);
+
 /* All filters of one hook (or block), of every prio: of all chains, or of
  * 'id->chain' only if 'one_chain'.  'terse' asks for TCA_DUMP_FLAGS_TERSE
  * (Linux 5.8). */

@@ -398,8 +398,15 @@ test_harm(void **state)
     id.handle = 1;
     id.prio = 0;
     assert_int_equal(tcnl_filter_put_del(&b, &id, 0), EINVAL);
+    assert_int_equal(tcnl_prio_put_del(&b, &id), EINVAL);
     assert_int_equal(b.used, 0);
     assert_null(b.msg);
+
+    /* A prio is deleted by the message without a handle. */
+    id.prio = 3;
+    assert_int_equal(tcnl_prio_put_del(&b, &id), 0);
+    assert_int_equal(((struct tcmsg *) NLMSG_DATA(memory))->tcm_handle, 0);
+    assert_int_equal(((struct tcmsg *) NLMSG_DATA(memory))->tcm_info >> 16, 3);
 }
 
 /* What does not fit leaves nothing behind. */

