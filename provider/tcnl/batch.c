@@ -36,11 +36,19 @@ tcnl_batch_init(struct tcnl_batch *b, struct tcnl_transport *transport,
     b->transport = transport;
     b->max_slots = max_slots;
     b->slots = calloc(max_slots, sizeof *b->slots);
-    b->recv_buf = malloc(RECV_SIZE);
+    /* A single request is answered by its data and an ack.  Memory that no
+     * reply gets to is not touched. */
+    b->n_recv = max_slots > 1 ? TCNL_RECV_MANY : 2;
+    b->recv = calloc(b->n_recv, sizeof *b->recv);
+    b->recv_mem = malloc((size_t) b->n_recv * RECV_SIZE);
     b->buf_mem = malloc(buf_size);
-    if (!b->slots || !b->recv_buf || !b->buf_mem) {
+    if (!b->slots || !b->recv || !b->recv_mem || !b->buf_mem) {
         tcnl_batch_uninit(b);
         return ENOMEM;
+    }
+    for (unsigned int i = 0; i < b->n_recv; i++) {
+        b->recv[i].buf = b->recv_mem + (size_t) i * RECV_SIZE;
+        b->recv[i].size = RECV_SIZE;
     }
     tcnl_buffer_init(&b->buffer, b->buf_mem, buf_size);
     return 0;
@@ -50,7 +58,8 @@ void
 tcnl_batch_uninit(struct tcnl_batch *b)
 {
     free(b->slots);
-    free(b->recv_buf);
+    free(b->recv);
+    free(b->recv_mem);
     free(b->buf_mem);
     memset(b, 0, sizeof *b);
 }
@@ -175,13 +184,14 @@ take_message(struct tcnl_batch *b, struct flight *f,
 }
 
 static void
-take_datagram(struct tcnl_batch *b, struct flight *f, size_t len)
+take_datagram(struct tcnl_batch *b, struct flight *f, const void *buf,
+              size_t len)
 {
     const struct nlmsghdr *nlh;
     size_t ofs = 0;
 
     b->stats.recvs++;
-    while ((nlh = tcnl_datagram_next(b->recv_buf, len, &ofs))) {
+    while ((nlh = tcnl_datagram_next(buf, len, &ofs))) {
         take_message(b, f, nlh);
     }
     if (ofs < len) {
@@ -202,6 +212,41 @@ note_loss(struct tcnl_batch *b, struct flight *f, int error)
     f->doubt = error;
 }
 
+/* Receives up to b->n_recv datagrams; returns how many.  '*drained' says that
+ * no more were queued. */
+static unsigned int
+receive(struct tcnl_batch *b, int *error, bool *drained)
+{
+    struct tcnl_transport *t = b->transport;
+    unsigned int n = b->n_recv;
+
+    *drained = false;
+    if (t->ops->recv_many) {
+        *error = t->ops->recv_many(t, b->recv, &n);
+        *drained = !*error && n < b->n_recv;
+        return *error ? 0 : n;
+    }
+    *error = t->ops->recv(t, b->recv[0].buf, RECV_SIZE, &b->recv[0].len);
+    b->recv[0].error = 0;
+    return !*error;
+}
+
+/* Has all come that can rightly come?  If not, an error may be waiting behind
+ * the datagrams, which recvmmsg() leaves for the next call. */
+static bool
+is_answered(const struct tcnl_batch *b, const struct flight *f)
+{
+    const struct tcnl_slot *slots = &b->slots[f->first];
+    bool answered = slots[f->n - 1].answered;
+
+    for (unsigned int i = 0; i < f->n && answered; i++) {
+        answered = slots[i].expects_reply
+                   ? slots[i].got_reply || slots[i].error.error
+                   : slots[i].answered || !b->ack_each;
+    }
+    return answered;
+}
+
 /* Reads everything that is queued, so that nothing is left for the next
  * flight, not even behind the fence. */
 static void
@@ -211,15 +256,23 @@ collect(struct tcnl_batch *b, struct flight *f)
     size_t max_reads = (size_t) f->n * 3 + 16;
 
     while (max_reads--) {
-        size_t len = 0;
-        int error = b->transport->ops->recv(b->transport, b->recv_buf,
-                                            RECV_SIZE, &len);
+        int error;
+        bool drained;
+        unsigned int n = receive(b, &error, &drained);
 
-        if (error == EAGAIN) {
+        for (unsigned int i = 0; i < n; i++) {
+            const struct tcnl_datagram *d = &b->recv[i];
+
+            if (!d->error) {
+                take_datagram(b, f, d->buf, d->len);
+            } else if (d->error != EINTR) {
+                note_loss(b, f, d->error);
+            }
+        }
+        if (error == EAGAIN
+            || (drained && !f->doubt && is_answered(b, f))) {
             return;
-        } else if (!error) {
-            take_datagram(b, f, len);
-        } else if (error != EINTR) {
+        } else if (error && error != EINTR) {
             note_loss(b, f, error);
         }
     }

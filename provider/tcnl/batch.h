@@ -82,8 +82,10 @@ struct tcnl_batch {
     tcnl_reply_cb *reply_cb;    /* May be NULL. */
     void *reply_aux;
     struct tcnl_batch_stats stats;  /* Running totals. */
-    uint8_t *recv_buf;          /* Internal. */
-    void *buf_mem;              /* Internal. */
+    struct tcnl_datagram *recv; /* Internal, like what follows. */
+    unsigned int n_recv;
+    uint8_t *recv_mem;
+    void *buf_mem;
 };
 
 /* Initializes 'batch' for up to 'max_slots' requests of together 'buf_size'

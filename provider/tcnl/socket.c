@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1           /* recvmmsg() */
 #include "socket.h"
 
 #include <errno.h>
@@ -76,6 +77,36 @@ socket_recv(struct tcnl_transport *t, void *buf, size_t size, size_t *len)
     return EINTR;
 }
 
+static int
+socket_recv_many(struct tcnl_transport *t, struct tcnl_datagram *d,
+                 unsigned int *n)
+{
+    struct sockaddr_nl from[TCNL_RECV_MANY];
+    struct mmsghdr msgs[TCNL_RECV_MANY];
+    struct iovec iov[TCNL_RECV_MANY];
+    int got;
+
+    for (unsigned int i = 0; i < *n; i++) {
+        iov[i] = (struct iovec) { d[i].buf, d[i].size };
+        from[i].nl_pid = 0;
+        msgs[i].msg_hdr = (struct msghdr) {
+            .msg_name = &from[i], .msg_namelen = sizeof from[i],
+            .msg_iov = &iov[i], .msg_iovlen = 1,
+        };
+    }
+    got = recvmmsg(mnl_socket_get_fd(socket_cast(t)->nl), msgs, *n,
+                   MSG_DONTWAIT, NULL);
+    *n = got > 0 ? (unsigned int) got : 0;
+    for (unsigned int i = 0; i < *n; i++) {
+        const struct msghdr *msg = &msgs[i].msg_hdr;
+
+        d[i].len = msgs[i].msg_len;
+        d[i].error = (msg->msg_namelen != sizeof from[i] || from[i].nl_pid
+                      ? EINTR : msg->msg_flags & MSG_TRUNC ? EMSGSIZE : 0);
+    }
+    return got >= 0 ? 0 : errno == EWOULDBLOCK ? EAGAIN : errno;
+}
+
 static void
 socket_close(struct tcnl_transport *t)
 {
@@ -90,6 +121,7 @@ socket_close(struct tcnl_transport *t)
 static const struct tcnl_transport_ops socket_ops = {
     .send = socket_send,
     .recv = socket_recv,
+    .recv_many = socket_recv_many,
     .close = socket_close,
 };
 

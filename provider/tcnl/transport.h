@@ -17,6 +17,18 @@
 
 struct tcnl_transport;
 
+/* A datagram to be received: 'buf' has room for 'size' bytes, 'len' are in it.
+ * 'error' is 0; EMSGSIZE for one that was longer and is lost; EINTR for one
+ * that did not come from the kernel. */
+struct tcnl_datagram {
+    void *buf;
+    size_t size, len;
+    int error;
+};
+
+/* Most that 'recv_many' takes at once. */
+#define TCNL_RECV_MANY 64
+
 struct tcnl_transport_ops {
     /* Sends 'len' bytes, one or more whole netlink messages, as one datagram.
      * Returns 0 or a positive errno value.  The rtnetlink side of the kernel
@@ -35,6 +47,13 @@ struct tcnl_transport_ops {
      *   EMSGSIZE  the datagram was longer than 'size' and is lost.
      *   EINTR     nothing was taken, call again. */
     int (*recv)(struct tcnl_transport *, void *buf, size_t size, size_t *len);
+
+    /* The same for up to '*n' datagrams, at most TCNL_RECV_MANY, with one
+     * system call; stores how many it has taken in '*n'.  An error, one of
+     * those above but EMSGSIZE, means that it has taken none.  May be NULL:
+     * then callers use 'recv'. */
+    int (*recv_many)(struct tcnl_transport *, struct tcnl_datagram *,
+                     unsigned int *n);
 
     /* Frees the transport. */
     void (*close)(struct tcnl_transport *);

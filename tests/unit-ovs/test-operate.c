@@ -194,7 +194,7 @@ count_acks(struct fake_tc *tc, const struct nlmsghdr *nlh,
     unsigned int *n_acks = tc->aux;
 
     *n_acks += (nlh->nlmsg_flags & NLM_F_ACK) != 0;
-    f->error = info->id.handle == 2 ? EOPNOTSUPP : 0;
+    f->error = info->id.handle == HANDLE(1) ? EOPNOTSUPP : 0;
 }
 
 static void

@@ -26,7 +26,7 @@ ovs-vsctl add-br br0 -- add-port br0 v1
 ip addr add 10.0.0.100/24 dev br0
 ip link set br0 up
 vswitchd_exit ''
-tc qdisc del dev br0 clsact
+tc qdisc del dev br0 clsact 2>/dev/null || true
 tc qdisc add dev br0 ingress
 vswitchd_start hw-offload=true
 is "an internal port with an ingress qdisc fails" "$(tcb show .ports.br0.state)" failed
