@@ -276,6 +276,40 @@ test_truncated(void **state)
     test_nothing_queued(state);
 }
 
+static void
+test_many(void **state)
+{
+    static uint32_t mem[64], big[3][4096];
+    struct tcnl_datagram d[4];
+    struct tcnl_buffer buffer;
+    unsigned int n = 4;
+    uint32_t small[5];
+
+    (void) state;
+    tcnl_buffer_init(&buffer, mem, sizeof mem);
+    assert_int_equal(put_getlink(&buffer, &loopback), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(transport->ops->send(transport, mem, buffer.used),
+                         0);
+    }
+    for (int i = 0; i < 4; i++) {
+        d[i].buf = i == 1 ? small : big[i ? i - 1 : 0];
+        d[i].size = i == 1 ? sizeof small : sizeof big[0];
+    }
+    assert_int_equal(transport->ops->recv_many(transport, d, &n), 0);
+    assert_int_equal(n, 3);
+    for (int i = 0; i < 3; i++) {
+        const struct nlmsghdr *nlh = d[i].buf;
+
+        assert_int_equal(d[i].error, i == 1 ? EMSGSIZE : 0);
+        assert_int_equal(nlh->nlmsg_type, RTM_NEWLINK);
+    }
+    assert_int_equal(d[0].len, d[2].len);
+    n = 4;
+    assert_int_equal(transport->ops->recv_many(transport, d, &n), EAGAIN);
+    assert_int_equal(n, 0);
+}
+
 int
 main(void)
 {
@@ -290,6 +324,7 @@ main(void)
         cmocka_unit_test(test_nothing_queued),
         cmocka_unit_test(test_foreign_sender),
         cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_many),
     };
 
     return cmocka_run_group_tests_name("socket", tests, setup, teardown);
