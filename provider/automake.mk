@@ -26,6 +26,8 @@ tc_batch_sources = \
 	%D%/tcb-finish.c \
 	%D%/tcb-flow-table.c \
 	%D%/tcb-flow-table.h \
+	%D%/tcb-hold.c \
+	%D%/tcb-hold.h \
 	%D%/tcb-hook.h \
 	%D%/tcb-leftover.c \
 	%D%/tcb-leftover.h \

@@ -304,6 +304,7 @@ tcb_audit_run(struct tcb_offload *offload, struct tcb_audit *audit)
         return;
     }
     run.seen = bitmap_allocate(run.n_slots);
+    tcb_holds_collect(offload, run.worker, NULL, 0);
     audit_ports(&run);
     audit_table(&run);
     look_again(&run);

@@ -76,6 +76,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
     tcb_worker_pool_init(&offload->workers);
     tcb_dump_log_init(&offload->dumps);
     tcb_pending_init(&offload->pending);
+    tcb_holds_init(&offload->holds);
     offload->meters = tcb_meters_create();
 
     ovs_mutex_lock(&all_mutex);
@@ -89,6 +90,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
 static void
 free_offload(struct tcb_offload *offload)
 {
+    tcb_holds_destroy(&offload->holds);
     tcb_pending_destroy(&offload->pending);
     tcb_dump_log_destroy(&offload->dumps);
     tcb_worker_pool_destroy(&offload->workers);

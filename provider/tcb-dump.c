@@ -658,6 +658,7 @@ tcb_dump_destroy(struct dpif_offload_flow_dump *dump_)
     }
 
     if (dump->worker) {
+        tcb_holds_collect(offload, dump->worker, NULL, TCB_HOLD_MSEC);
         tcb_worker_put(&offload->workers, dump->worker, &nothing_done);
     }
     ovs_mutex_destroy(&dump->mutex);

@@ -217,15 +217,13 @@ finish_replace(struct tcb_run *run, struct tcb_task *task,
     if (slot->state != TCNL_OK) {
         tcb_plan_unref_uses(run->offload, &task->uses);
         refuse_by_kernel(run, task, slot);
+        tcb_holds_drop(run->offload, run->worker, &flow->ufid);
         evict_later(run, task->op, flow, true);
         return;
     }
 
     drop_uses(run, flow);
     flow->uses = task->uses;
-    if (task->has_final) {
-        tcb_flow_final_counters(&run->offload->flows, flow, &task->final);
-    }
     fill_stats(run, flow, task->op->flow_put.stats);
     tcb_flow_restart_counters(&run->offload->flows, flow);
     if (tcb_verify_refused(run, task, &why)) {
@@ -350,23 +348,6 @@ finish_keep(struct tcb_run *run, const struct tcb_task *task,
     tcb_protos_keep(&run->offload->protos, &task->id, kept);
 }
 
-static void
-finish_unhold(const struct tcb_task *task, const struct tcnl_slot *slot)
-{
-    int error = slot->error.error;
-
-    /* The filter was refused, or went with its device or qdisc. */
-    if (slot->state != TCNL_OK && error != ENOENT && error != ENODEV
-        && error != EINVAL) {
-        VLOG_WARN_RL(&rl, "ifindex %d chain %"PRIu32" prio %u handle "
-                     "0x%"PRIx32": cannot delete the filter that held the "
-                     "counters of a modified flow (%s%s%s)",
-                     task->id.ifindex, task->id.chain, task->id.prio,
-                     task->id.handle, ovs_strerror(error),
-                     slot->error.text[0] ? ": " : "", slot->error.text);
-    }
-}
-
 void
 tcb_finish(struct tcb_run *run, struct tcb_task *task,
            const struct tcnl_slot *slot)
@@ -400,13 +381,6 @@ tcb_finish(struct tcb_run *run, struct tcb_task *task,
         break;
     case TCB_TASK_KEEP:
         finish_keep(run, task, slot);
-        break;
-    case TCB_TASK_HOLD:
-        /* Without it, what was counted before the replacement is known from
-         * reading it just before. */
-        break;
-    case TCB_TASK_UNHOLD:
-        finish_unhold(task, slot);
         break;
     }
 }

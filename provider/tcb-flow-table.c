@@ -497,19 +497,21 @@ tcb_flow_final_counters(struct tcb_flow_table *table, struct tcb_flow *flow,
 }
 
 void
-tcb_flow_carry_counters(struct tcb_flow_table *table, struct tcb_flow *flow,
-                        const struct tcb_flow *old,
-                        const struct tcnl_stats *final)
+tcb_flow_add_counters(struct tcb_flow_table *table, const ovs_u128 *ufid,
+                      const struct tcnl_stats *known,
+                      const struct tcnl_stats *final)
 {
-    struct tcb_shard *shard = shard_of(table, &flow->ufid);
+    struct tcb_shard *shard = shard_of(table, ufid);
+    struct tcb_flow *flow;
 
     ovs_mutex_lock(&shard->mutex);
-    if (final->packets > old->kernel_packets) {
-        flow->base_packets += final->packets - old->kernel_packets;
+    flow = tcb_flow_find(table, ufid);
+    if (flow && final->packets > known->packets) {
+        flow->base_packets += final->packets - known->packets;
         flow->used = MAX(flow->used, time_msec());
     }
-    if (final->bytes > old->kernel_bytes) {
-        flow->base_bytes += final->bytes - old->kernel_bytes;
+    if (flow && final->bytes > known->bytes) {
+        flow->base_bytes += final->bytes - known->bytes;
     }
     ovs_mutex_unlock(&shard->mutex);
 }

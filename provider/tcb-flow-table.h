@@ -195,11 +195,11 @@ void tcb_flow_restart_counters(struct tcb_flow_table *, struct tcb_flow *);
 void tcb_flow_final_counters(struct tcb_flow_table *, struct tcb_flow *,
                              const struct tcnl_stats *final);
 
-/* Adds what the filter of 'old' had counted in the end, beyond what was known
- * when tcb_flow_move() made 'flow' of it. */
-void tcb_flow_carry_counters(struct tcb_flow_table *, struct tcb_flow *,
-                             const struct tcb_flow *old,
-                             const struct tcnl_stats *final);
+/* Adds to the flow 'ufid', if it is still there, what an earlier filter of it
+ * has counted in the end, beyond what was known of that. */
+void tcb_flow_add_counters(struct tcb_flow_table *, const ovs_u128 *ufid,
+                           const struct tcnl_stats *known,
+                           const struct tcnl_stats *final);
 
 /* Notes that a whole, undisturbed dump begun at 'epoch' did not contain the
  * flow.  Returns true if it is taken to be gone now. */

@@ -5,8 +5,6 @@
 
 #include "openvswitch/vlog.h"
 #include "tcb-offload.h"
-#include "tcb-placeholder.h"
-#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(tcb_modify);
@@ -19,87 +17,6 @@ build_del(struct tcnl_buffer *b, const void *flow)
 {
     return tcb_build_del(b, NULL, flow);
 }
-
-/* Replacing in place. */
-
-/* Msec without a packet after which none is expected between the reading of a
- * filter and its replacement, which are microseconds apart. */
-#define BUSY_MS 10000
-
-/* Flows have lower handles. */
-#define FIRST_HOLD_HANDLE (TCB_PLACEHOLDER_HANDLE + 1 + TCB_MAX_FLOWS)
-
-bool
-tcb_modify_is_busy(const struct tcb_run *run, struct tcb_flow *flow)
-{
-    struct tcb_flow_report report;
-
-    tcb_flow_totals(&run->offload->flows, flow, &report);
-    return report.used && report.used + BUSY_MS > time_msec();
-}
-
-static int
-build_get(struct tcnl_buffer *b, const void *flow)
-{
-    return tcb_build_get(b, NULL, flow);
-}
-
-struct reading {
-    struct tcb_run *run;
-    struct tcb_flow *flow;
-    bool can_hold;
-};
-
-static void
-take_reading(void *reading_, unsigned int slot OVS_UNUSED,
-             const struct nlmsghdr *nlh)
-{
-    struct reading *reading = reading_;
-    struct tcnl_filter_counters counters;
-    struct tcnl_filter_info info;
-
-    if (!tcnl_filter_parse(nlh, &info) && info.acts
-        && !tcnl_actions_parse_counters(info.acts, &counters)) {
-        tcb_flow_final_counters(&reading->run->offload->flows, reading->flow,
-                                &counters.stats);
-        reading->can_hold
-            = tcnl_actions_find_held(info.acts, &reading->run->worker->held);
-    }
-}
-
-bool
-tcb_modify_hold(struct tcb_run *run, struct tcb_flow *flow)
-{
-    struct reading reading = { .run = run, .flow = flow };
-    struct tcb_worker *w = run->worker;
-
-    tcnl_transact(w->transport, build_get, flow, take_reading, &reading, NULL);
-    w->hold = tcb_flow_filter_id(flow);
-    w->hold.handle = FIRST_HOLD_HANDLE + flow->slot;
-    return reading.can_hold;
-}
-
-/* The flags must be those that the action was made with. */
-int
-tcb_build_hold(struct tcnl_buffer *b, const struct tcb_run *run,
-               const struct tcb_flow *flow OVS_UNUSED)
-{
-    const struct tcb_worker *w = run->worker;
-    struct tcnl_flower flower;
-
-    tcb_match_nothing(&flower, w->hold.proto, w->hold.handle);
-    flower.cls_flags = run->offload->cls_flags;
-    return tcnl_filter_put_hold(b, &w->hold, &flower, &w->held);
-}
-
-int
-tcb_build_unhold(struct tcnl_buffer *b, const struct tcb_run *run,
-                 const struct tcb_flow *flow OVS_UNUSED)
-{
-    return tcnl_filter_put_del(b, &run->worker->hold, NLM_F_ECHO);
-}
-
-/* Another filter instead. */
 
 /* Final counters of the filter that goes. */
 struct final {
@@ -150,15 +67,17 @@ delete_old(const struct tcb_run *run, const struct tcb_flow *old,
 void
 tcb_modify_remove_old(struct tcb_run *run, struct tcb_flow *old)
 {
-    struct tcb_flow_table *flows = &run->offload->flows;
-    struct tcb_flow *new;
+    const struct tcnl_stats known = {
+        .packets = old->kernel_packets,
+        .bytes = old->kernel_bytes,
+    };
     struct final final;
 
     if (delete_old(run, old, &final)) {
         tcb_finish_gone(run, old);
     }
-    new = tcb_flow_find(flows, &old->ufid);
-    if (new && final.known) {
-        tcb_flow_carry_counters(flows, new, old, &final.stats);
+    if (final.known) {
+        tcb_flow_add_counters(&run->offload->flows, &old->ufid, &known,
+                              &final.stats);
     }
 }

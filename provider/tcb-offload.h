@@ -9,8 +9,8 @@
  *
  *     dump mutex (struct tcb_dump), held while one datagram is received
  *     meters mutex, held across system calls of the slow meter paths
- *     shard, slots, protos, chain-use, pending, shapes, why, worker-pool,
- *         report mutexes: leaves, never held across a system call */
+ *     shard, slots, protos, chain-use, pending, holds, shapes, why,
+ *         worker-pool, report mutexes: leaves, never held across a system call */
 
 #include "dpif-offload-provider.h"
 #include "openvswitch/list.h"
@@ -18,6 +18,7 @@
 #include "tcb-chain-use.h"
 #include "tcb-dump.h"
 #include "tcb-flow-table.h"
+#include "tcb-hold.h"
 #include "tcb-pending.h"
 #include "tcb-prio.h"
 #include "tcb-shape.h"
@@ -50,6 +51,7 @@ struct tcb_offload {
     struct tcb_worker_pool workers;
     struct tcb_dump_log dumps;
     struct tcb_pending pending;
+    struct tcb_holds holds;
 };
 
 extern struct dpif_offload_class dpif_offload_tc_batch_class;

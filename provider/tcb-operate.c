@@ -39,6 +39,7 @@ evict(struct tcb_run *run, struct dpif_op *op)
 
     switch (claim(run, op->flow_put.ufid, false, &flow)) {
     case TCB_CLAIM_OLD:
+        tcb_holds_collect(run->offload, run->worker, &flow->ufid, 0);
         tcb_run_add(run, TCB_TASK_EVICT, op, flow, tcb_build_del);
         break;
     case TCB_CLAIM_DEAD:
@@ -109,34 +110,16 @@ add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
     }
 }
 
-static void
-add_hold(struct tcb_run *run, enum tcb_task_kind kind, tcb_build_func *build)
-{
-    struct tcb_task *task = tcb_run_add(run, kind, NULL, NULL, build);
-
-    if (task) {
-        task->id = run->worker->hold;
-    }
-}
-
-/* The kernel counts anew in a filter that replaces another, and does not tell
- * what the other had counted in the end. */
+/* The kernel counts anew in a filter that replaces another. */
 static void
 replace(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *flow)
 {
-    if (!tcb_modify_is_busy(run, flow)) {
-        tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
-        add_put(run, TCB_TASK_REPLACE, op, flow, true);
-        return;
-    }
-    tcb_run_flush(run);
-    if (tcb_modify_hold(run, flow)) {
-        add_hold(run, TCB_TASK_HOLD, tcb_build_hold);
-        add_put(run, TCB_TASK_REPLACE, op, flow, true);
-        add_hold(run, TCB_TASK_UNHOLD, tcb_build_unhold);
+    if (tcb_hold_is_wanted(run->offload, flow)) {
+        tcb_hold(run->offload, run->worker, flow);
     } else {
-        add_put(run, TCB_TASK_REPLACE, op, flow, true);
+        tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
     }
+    add_put(run, TCB_TASK_REPLACE, op, flow, true);
 }
 
 /* Adds the plan's flow, or changes it, once it is claimed. */
@@ -281,6 +264,7 @@ del(struct tcb_run *run, struct dpif_op *op)
     tcb_pending_deleted(&run->offload->pending, op->flow_del.ufid);
     switch (claim(run, op->flow_del.ufid, false, &flow)) {
     case TCB_CLAIM_OLD:
+        tcb_holds_collect(run->offload, run->worker, &flow->ufid, 0);
         tcb_run_add(run, TCB_TASK_DEL, op, flow,
                     op->flow_del.stats ? tcb_build_del
                                        : tcb_build_silent_del);
@@ -313,6 +297,8 @@ get(struct tcb_run *run, struct dpif_op *op)
         flow = tcb_flow_find(&run->offload->flows, op->flow_get.ufid);
     }
     if (flow && tcb_flow_is(flow, op->flow_get.ufid)) {
+        tcb_holds_collect(run->offload, run->worker, op->flow_get.ufid,
+                          TCB_HOLD_MSEC);
         task = tcb_run_add(run, TCB_TASK_GET, op, flow, tcb_build_get);
         task->epoch = tcb_epoch_read(&run->offload->flows);
     }
@@ -384,6 +370,7 @@ tcb_flush(struct tcb_offload *offload, const struct tcb_port *port)
     if (!run.worker) {
         return ENOMEM;
     }
+    tcb_holds_collect(offload, run.worker, NULL, 0);
     for (uint32_t slot = 0; slot < n_slots; slot++) {
         struct tcb_flow *flow;
 

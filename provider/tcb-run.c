@@ -85,7 +85,7 @@ static bool
 expects_reply(const struct tcb_run *run, enum tcb_task_kind kind)
 {
     return (is_put(kind) ? run->worker->plan.echo
-            : kind != TCB_TASK_KEEP && kind != TCB_TASK_HOLD);
+            : kind != TCB_TASK_KEEP);
 }
 
 struct tcb_task *
@@ -129,11 +129,9 @@ take_reply(void *run_, unsigned int slot, const struct nlmsghdr *nlh)
     struct tcb_task *task = &run->worker->tasks[slot];
     struct tcnl_filter_counters counters;
     struct tcnl_filter_info info;
-    uint32_t handle = (task->flow ? tcb_flow_handle(task->flow)
-                       : task->id.handle);
 
-    if (tcnl_filter_parse(nlh, &info) || !info.acts
-        || info.id.handle != handle) {
+    if (!task->flow || tcnl_filter_parse(nlh, &info) || !info.acts
+        || info.id.handle != tcb_flow_handle(task->flow)) {
         return;
     }
     if (task->kind == TCB_TASK_GET) {
@@ -142,10 +140,6 @@ take_reply(void *run_, unsigned int slot, const struct nlmsghdr *nlh)
     } else if (is_put(task->kind)) {
         tcb_verify_reply(run, slot, nlh);
     } else if (!tcnl_actions_parse_counters(info.acts, &counters)) {
-        if (task->kind == TCB_TASK_UNHOLD) {
-            /* They are those of the flow that was replaced before. */
-            task--;
-        }
         task->final = counters.stats;
         task->has_final = true;
     }

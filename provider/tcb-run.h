@@ -7,8 +7,7 @@
  *
  *     tcb-operate.c  decides what each operation asks of the kernel
  *     tcb-run.c      puts messages and tasks into the batch, sends it
- *     tcb-modify.c   the counters of filters that are replaced; removes the
- *                    old filter of a flow that got another
+ *     tcb-modify.c   removes the old filter of a flow that got another
  *     tcb-settle.c   clears up results that are UNKNOWN
  *     tcb-verify.c   compares filters of new shapes with what was sent
  *     tcb-finish.c   turns results into the operations' results */
@@ -47,7 +46,6 @@ void tcb_run_flush(struct tcb_run *);
 tcb_build_func tcb_build_add, tcb_build_replace, tcb_build_del, tcb_build_get;
 tcb_build_func tcb_build_silent_del;    /* Without echo. */
 tcb_build_func tcb_build_placeholder;   /* The worker's; without a flow. */
-tcb_build_func tcb_build_hold, tcb_build_unhold;    /* Likewise. */
 
 /* Settles the UNKNOWN slots of the batch that was just flushed. */
 void tcb_settle(struct tcb_run *);
@@ -90,16 +88,6 @@ void tcb_finish(struct tcb_run *, struct tcb_task *, const struct tcnl_slot *);
 
 /* The filter of 'flow' is gone: gives back what it counted and used. */
 void tcb_finish_gone(struct tcb_run *, struct tcb_flow *);
-
-/* Has the filter of a claimed flow counted packets of late? */
-bool tcb_modify_is_busy(const struct tcb_run *, struct tcb_flow *);
-
-/* The filter of a claimed flow is about to be replaced.  Reads what it has
- * counted, and fills in the worker's 'hold' and 'held', so that a message with
- * tcb_build_hold() before the replacement and one with tcb_build_unhold()
- * after it bring its final counters: the action that counts is bound to a
- * filter that matches nothing meanwhile.  False if that is not possible. */
-bool tcb_modify_hold(struct tcb_run *, struct tcb_flow *);
 
 /* Deletes the filter of 'old', whose flow has moved to another slot and has
  * been finished there, and adds its last counts to those of the flow. */

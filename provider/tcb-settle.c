@@ -60,16 +60,14 @@ round_reply(void *round_, unsigned int slot, const struct nlmsghdr *nlh)
     struct round *round = round_;
     struct tcb_task *task = &round->run->worker->tasks[round->which[slot]];
 
-    if (task->flow) {
-        take_reading(&round->readings[slot], task->flow, nlh);
-    }
+    take_reading(&round->readings[slot], task->flow, nlh);
 }
 
 static bool
 is_delete(enum tcb_task_kind kind)
 {
     return kind == TCB_TASK_DEL || kind == TCB_TASK_EVICT
-           || kind == TCB_TASK_KILL || kind == TCB_TASK_UNHOLD;
+           || kind == TCB_TASK_KILL;
 }
 
 /* An add is read back.  A delete is sent again: it names a filter that only
@@ -82,9 +80,7 @@ ask_again(struct round *round, unsigned int i)
     struct tcb_task *task = &run->worker->tasks[i];
     unsigned int slot;
 
-    if (task->kind == TCB_TASK_UNHOLD) {
-        tcnl_filter_put_del(&aux->buffer, &task->id, NLM_F_ECHO);
-    } else if (is_delete(task->kind)) {
+    if (is_delete(task->kind)) {
         tcb_build_del(&aux->buffer, run, task->flow);
     } else {
         tcb_build_get(&aux->buffer, run, task->flow);

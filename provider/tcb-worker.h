@@ -29,25 +29,20 @@ enum tcb_task_kind {
     TCB_TASK_KILL,              /* Delete the filter only, keep the flow. */
     TCB_TASK_GET,               /* Read for DPIF_OP_FLOW_GET. */
     TCB_TASK_KEEP,              /* A new placeholder. */
-    TCB_TASK_HOLD,              /* Bind the counting action of a filter that is
-                                 * about to be replaced. */
-    TCB_TASK_UNHOLD,            /* Let it go, with its final counters. */
 };
 
 /* What one slot of the batch is for. */
 struct tcb_task {
     enum tcb_task_kind kind;
-    struct dpif_op *op;         /* NULL for FINAL, KILL, and those below. */
-    struct tcb_flow *flow;      /* Claimed (not for GET); NULL for KEEP, HOLD
-                                 * and UNHOLD. */
+    struct dpif_op *op;         /* NULL for FINAL, KILL and KEEP. */
+    struct tcb_flow *flow;      /* Claimed (not for GET); NULL for KEEP. */
     struct tcb_port *port;      /* ADD, REPLACE: the in_port. */
     bool was_in_tc;             /* The flow had a filter before this PUT. */
     uint64_t epoch;             /* GET: read before sending. */
     bool has_final;
-    struct tcnl_stats final;    /* FINAL, DEL, EVICT: the last counters;
-                                 * REPLACE: those of an UNHOLD after it. */
+    struct tcnl_stats final;    /* FINAL, DEL, EVICT: the last counters. */
     struct tcb_action_uses uses;    /* ADD, REPLACE. */
-    struct tcnl_filter_id id;   /* KEEP, HOLD, UNHOLD. */
+    struct tcnl_filter_id id;   /* KEEP. */
     uint64_t shape;             /* ADD, REPLACE: was not known to be good; 0:
                                  * it was. */
 };
@@ -74,8 +69,6 @@ struct tcb_worker {
     unsigned int n_evictions;
     struct tcb_put_plan plan;   /* Scratch. */
     struct tcnl_filter_id placeholder;  /* Likewise. */
-    struct tcnl_filter_id hold; /* Likewise. */
-    struct tcnl_held held;      /* Likewise. */
 };
 
 /* Batches of 1, 2..3, 4..7, ... 128 and more messages. */

@@ -616,6 +616,92 @@ test_modify_in_place(void **bed_)
     assert_int_equal(stats.n_bytes, 1000);
 }
 
+static uint64_t
+get_packets(struct bed *bed, unsigned int n)
+{
+    struct bed_op op;
+    uint64_t packets;
+
+    bed_get(&op, n);
+    bed_operate(bed, &op, 1);
+    assert_int_equal(op.op.error, 0);
+    packets = op.flow.stats.n_packets;
+    bed_free(&op, 1);
+    return packets;
+}
+
+/* The filter that matches nothing, with the counters of the replaced one. */
+static struct fake_tc_filter *
+find_hold(struct bed *bed)
+{
+    for (size_t i = 0; i < bed->tc.n_filters; i++) {
+        if (bed->tc.filters[i]->id.handle > TCB_MAX_FLOWS) {
+            return bed->tc.filters[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+test_modify_busy(void **bed_)
+{
+    struct bed *bed = *bed_;
+
+    assert_int_equal(bed_add(bed, 0), 0);
+    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
+    assert_int_equal(get_packets(bed, 0), 7);
+    modify(bed, 0, NULL, "push_vlan(vid=5,pcp=0),2");
+    assert_int_equal(ops[0].op.error, 0);
+    assert_int_equal(bed->tc.n_filters, 2);
+    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 3, 300);
+
+    /* What the old one has counted since it was read: 2. */
+    fake_tc_hit(&bed->tc, find_hold(bed), 9, 900);
+    assert_int_equal(get_packets(bed, 0), 10);
+    xnanosleep(2 * TCB_HOLD_MSEC * 1000 * 1000);
+    assert_int_equal(get_packets(bed, 0), 12);
+    assert_int_equal(bed->tc.n_filters, 1);
+    assert_int_equal(get_packets(bed, 0), 12);
+}
+
+static void
+test_modify_busy_then_delete(void **bed_)
+{
+    struct bed *bed = *bed_;
+    struct dpif_flow_stats stats;
+
+    assert_int_equal(bed_add(bed, 0), 0);
+    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
+    assert_int_equal(get_packets(bed, 0), 7);
+    for (int i = 0; i < 3; i++) {
+        modify(bed, 0, NULL, i % 2 ? "2" : "push_vlan(vid=5,pcp=0),2");
+        assert_int_equal(ops[0].op.error, 0);
+    }
+    assert_int_equal(bed->tc.n_filters, 4);
+    fake_tc_hit(&bed->tc, find_hold(bed), 9, 900);
+    assert_int_equal(bed_remove(bed, 0, &stats), 0);
+    assert_int_equal(stats.n_packets, 9);
+    assert_int_equal(bed->tc.n_filters, 0);
+}
+
+/* The counters of the old filter come with its delete, once. */
+static void
+test_modify_busy_refused(void **bed_)
+{
+    struct bed *bed = *bed_;
+    struct refusal r = { RTM_NEWTFILTER, HANDLE(0), EOPNOTSUPP, false, 1 };
+
+    assert_int_equal(bed_add(bed, 0), 0);
+    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
+    assert_int_equal(get_packets(bed, 0), 7);
+    arm(bed, &r);
+    modify(bed, 0, NULL, "push_vlan(vid=5,pcp=0),2");
+    assert_int_equal(r.times, 0);
+    assert_int_equal(ops[0].op.error, -1);
+    assert_int_equal(ops[0].stats.n_packets, 7);
+    assert_int_equal(bed->tc.n_filters, 0);
+}
+
 /* Another mask. */
 #define OTHER_MASK "recirc_id(0),in_port(1),eth(),eth_type(0x0800)," \
                    "ipv4(src=10.0.0.0/255.255.255.0,frag=no)"
@@ -981,6 +1067,10 @@ main(void)
         TEST(test_flush, "flushed flows keep their final counters"),
         TEST(test_get, "get brings key, actions and counters"),
         TEST(test_modify_in_place, "modify in place carries counters over"),
+        TEST(test_modify_busy, "modify under traffic: late counters"),
+        TEST(test_modify_busy_then_delete,
+             "modify under traffic, and delete at once"),
+        TEST(test_modify_busy_refused, "modify under traffic, refused"),
         TEST(test_modify_other_mask, "modify with another mask"),
         TEST(test_modify_other_mask_overlap,
              "modify with another mask: the old filter goes last"),
