@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stand-in for netcat in the tests of Open vSwitch: numeric addresses, IPv4
- * and as much of the options as those tests use.
+ * A stand-in for netcat in the tests of Open vSwitch: numeric addresses and as
+ * much of the options as those tests use.  With -6 they are of IPv6.
  *
- *     nc [-u] [-p PORT] ADDRESS PORT      sends standard input; without -u and
+ *     nc [-6] [-u] [-p PORT] ADDRESS PORT sends standard input; without -u and
  *                                         --send-only prints the answer
  *     nc -u --times N ...                 sends it as a datagram N times
- *     nc -l [-u] [-k] [ADDRESS] PORT      prints what comes
+ *     nc -l [-6] [-u] [-k] [ADDRESS] PORT prints what comes
  *
  * It exists for the tests of a meter of one packet a second, which send ten
  * datagrams in a row and want nine of them dropped.  OpenBSD's netcat lingers
@@ -36,25 +36,36 @@ die(const char *what)
 static void
 usage(void)
 {
-    fprintf(stderr, "usage: nc [-u] [-p PORT] ADDRESS PORT\n"
-            "       nc -l [-u] [-k] [ADDRESS] PORT\n");
+    fprintf(stderr, "usage: nc [-6] [-u] [-p PORT] ADDRESS PORT\n"
+            "       nc -l [-6] [-u] [-k] [ADDRESS] PORT\n");
     exit(2);
 }
 
-static struct sockaddr_in
-address(const char *host, const char *port)
+union address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+static union address
+address(int family, const char *host, const char *port)
 {
-    struct sockaddr_in sin = { .sin_family = AF_INET };
+    union address a;
     char *end;
     long n;
 
+    memset(&a, 0, sizeof a);
+    a.any.sa_family = family;
     n = strtol(port, &end, 10);
     if (*end || n < 1 || n > 65535
-        || (host && inet_pton(AF_INET, host, &sin.sin_addr) != 1)) {
+        || (host && inet_pton(family, host, family == AF_INET6
+                              ? (void *) &a.in6.sin6_addr
+                              : (void *) &a.in.sin_addr) != 1)) {
         usage();
     }
-    sin.sin_port = htons(n);
-    return sin;
+    /* The port is at the same place in both. */
+    a.in.sin_port = htons(n);
+    return a;
 }
 
 /* Copies from 'in' to 'out' up to the end, what is read at once 'times' times.
@@ -119,8 +130,8 @@ main(int argc, char *argv[])
     bool udp = false, server = false, again = false, send_only = false;
     struct timeval patience = { .tv_sec = 10 };
     const char *port = NULL, *words[2];
-    struct sockaddr_in local, remote;
-    int fd, i, n = 0, one = 1, times = 1;
+    int fd, i, n = 0, one = 1, times = 1, family = AF_INET;
+    union address local, remote;
 
     for (i = 1; i < argc; i++) {
         const char *arg = argv[i];
@@ -130,6 +141,8 @@ main(int argc, char *argv[])
             return 0;
         } else if (!strcmp(arg, "-u")) {
             udp = true;
+        } else if (!strcmp(arg, "-6")) {
+            family = AF_INET6;
         } else if (!strcmp(arg, "-l")) {
             server = true;
         } else if (!strcmp(arg, "-k")) {
@@ -152,7 +165,7 @@ main(int argc, char *argv[])
         usage();
     }
 
-    fd = socket(AF_INET, udp ? SOCK_DGRAM : SOCK_STREAM, 0);
+    fd = socket(family, udp ? SOCK_DGRAM : SOCK_STREAM, 0);
     if (fd < 0) {
         die("socket");
     }
@@ -160,9 +173,10 @@ main(int argc, char *argv[])
         die("SO_REUSEADDR");
     }
     if (server || port) {
-        local = server ? address(n == 2 ? words[0] : NULL, words[n - 1])
-                       : address(NULL, port);
-        if (bind(fd, (struct sockaddr *) &local, sizeof local)) {
+        local = server ? address(family, n == 2 ? words[0] : NULL,
+                                 words[n - 1])
+                       : address(family, NULL, port);
+        if (bind(fd, &local.any, sizeof local)) {
             die("bind");
         }
     }
@@ -171,14 +185,14 @@ main(int argc, char *argv[])
         return 0;
     }
 
-    remote = address(words[0], words[1]);
+    remote = address(family, words[0], words[1]);
     /* This limits connect() too. */
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience)
         || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
                       sizeof patience)) {
         die("timeout");
     }
-    if (connect(fd, (struct sockaddr *) &remote, sizeof remote)) {
+    if (connect(fd, &remote.any, sizeof remote)) {
         die("connect");
     }
     copy(STDIN_FILENO, fd, times);
