@@ -14,7 +14,7 @@ LOG_ALLOWED+=('could not open network device v1 \(No such device\)'
 
 v1_in_tc() {
     [ "$(dp_flows tc 'in_port\(v1\).*eth_type\(0x0800\)')" -ge 1 ] &&
-        tc filter show dev v1 ingress protocol ip | grep -q ' handle '
+        tc filter show dev v1 ingress protocol ip | grep ' handle ' >/dev/null
 }
 
 in_tc_or_why() {

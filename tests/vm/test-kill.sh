@@ -67,7 +67,7 @@ RULES
 
 metered_in_tc() {
     [ "$(dp_flows tc 'in_port\(v1\).*eth_type\(0x0800\).*meter')" -ge 1 ] &&
-        tc filter show dev v1 ingress | grep -q 'police 0x2'
+        tc filter show dev v1 ingress | grep 'police 0x2' >/dev/null
 }
 
 host 1
