@@ -363,8 +363,9 @@ our_filters() {
 # cookies DEVICE [HOOK]: one for each filter of ours.
 cookies() {
     tc -s filter show dev "$1" "${2:-ingress}" |
-        awk '/^filter/ { new = 1 } $1 == "cookie" && new { print $2; new = 0 }' |
-        grep -v "$PLACEHOLDER" | sort
+        awk -v placeholder="$PLACEHOLDER" '/^filter/ { new = 1 }
+            $1 == "cookie" && new { new = 0; if ($2 != placeholder) print $2 }' |
+        sort
 }
 
 # police [RANGE]: indexes of police actions, one a line; RANGE is ours (0x2),
