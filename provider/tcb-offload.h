@@ -10,7 +10,8 @@
  *     dump mutex (struct tcb_dump), held while one datagram is received
  *     meters mutex, held across system calls of the slow meter paths
  *     shard, slots, protos, chain-use, pending, holds, shapes, why,
- *         worker-pool, report mutexes: leaves, never held across a system call */
+ *         worker-pool and report mutexes: leaves, never held across a system
+ *         call */
 
 #include "dpif-offload-provider.h"
 #include "openvswitch/list.h"
