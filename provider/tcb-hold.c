@@ -120,7 +120,7 @@ next_handle(struct tcb_holds *holds)
     return FIRST_HANDLE + n;
 }
 
-void
+bool
 tcb_hold(struct tcb_offload *offload, struct tcb_worker *w,
          struct tcb_flow *flow)
 {
@@ -135,7 +135,7 @@ tcb_hold(struct tcb_offload *offload, struct tcb_worker *w,
         tcb_flow_final_counters(&offload->flows, flow, &reading.stats);
     }
     if (!reading.has_action) {
-        return;
+        return false;
     }
     hold = xmalloc(sizeof *hold);
     *hold = (struct hold) {
@@ -150,13 +150,14 @@ tcb_hold(struct tcb_offload *offload, struct tcb_worker *w,
     tcnl_transact(w->transport, build_hold, hold, NULL, NULL, &error);
     if (error.error && error.error != ENOBUFS && error.error != EPROTO) {
         free(hold);
-        return;
+        return false;
     }
     /* Also if it is not known whether it is there: to be deleted. */
     ovs_mutex_lock(&holds->mutex);
     ovs_list_push_back(&holds->list, &hold->node);
     atomic_count_inc(&holds->n);
     ovs_mutex_unlock(&holds->mutex);
+    return true;
 }
 
 static int

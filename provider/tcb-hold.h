@@ -2,7 +2,7 @@
 #ifndef TCB_HOLD_H
 #define TCB_HOLD_H 1
 
-/* The last counters of filters that were replaced in place.
+/* The last counters of filters that were replaced.
  *
  * Counters belong to actions, and those of a replaced filter go with it; the
  * kernel tells nobody what they were in the end.  So of a filter that packets
@@ -42,10 +42,11 @@ void tcb_holds_destroy(struct tcb_holds *);
 /* Have packets used the filter of a claimed flow of late? */
 bool tcb_hold_is_wanted(struct tcb_offload *, struct tcb_flow *);
 
-/* The filter of a claimed flow is about to be replaced: reads its counters
- * into the table and holds the action.  If that fails, what is counted from
- * now on is lost. */
-void tcb_hold(struct tcb_offload *, struct tcb_worker *, struct tcb_flow *);
+/* The filter of a claimed flow is about to be replaced, or deleted for
+ * another: reads its counters into the table and holds the action.  Returns
+ * false if it is not held, so that what is counted from now on is not known.
+ */
+bool tcb_hold(struct tcb_offload *, struct tcb_worker *, struct tcb_flow *);
 
 /* Lets go what is held of flow 'ufid', or of all flows if it is NULL, for
  * 'min_age' msec at least, and adds the counters to the flows. */

@@ -65,7 +65,7 @@ delete_old(const struct tcb_run *run, const struct tcb_flow *old,
 /* The slot of 'old' belongs to nobody until this thread has quiesced
  * (tcb_flow_move()), so it still says what is to be deleted. */
 void
-tcb_modify_remove_old(struct tcb_run *run, struct tcb_flow *old)
+tcb_modify_remove_old(struct tcb_run *run, struct tcb_flow *old, bool held)
 {
     const struct tcnl_stats known = {
         .packets = old->kernel_packets,
@@ -76,7 +76,7 @@ tcb_modify_remove_old(struct tcb_run *run, struct tcb_flow *old)
     if (delete_old(run, old, &final)) {
         tcb_finish_gone(run, old);
     }
-    if (final.known) {
+    if (final.known && !held) {
         tcb_flow_add_counters(&run->offload->flows, &old->ufid, &known,
                               &final.stats);
     }

@@ -151,14 +151,20 @@ put_anew(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *old)
 {
     struct tcb_put_plan *plan = &run->worker->plan;
     struct tcb_flow *new;
+    bool held;
 
-    tcb_run_add(run, TCB_TASK_FINAL, NULL, old, tcb_build_get);
+    held = tcb_hold_is_wanted(run->offload, old)
+           && tcb_hold(run->offload, run->worker, old);
+    if (!held) {
+        tcb_run_add(run, TCB_TASK_FINAL, NULL, old, tcb_build_get);
+    }
     tcb_run_flush(run);
     new = tcb_flow_move(&run->offload->flows, old, false);
     if (!new) {
         tcb_plan_unref_uses(run->offload, &plan->uses);
         tcb_refuse(&plan->why, TCB_CAUSE_LIMIT, "flow table is full");
         tcb_run_refuse(run, op, plan->port, &plan->why);
+        tcb_holds_drop(run->offload, run->worker, &old->ufid);
         tcb_run_add(run, TCB_TASK_EVICT, op, old, tcb_build_del);
         return;
     }
@@ -166,7 +172,7 @@ put_anew(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *old)
     tcb_plan_apply(plan, new);
     add_put(run, TCB_TASK_ADD, op, new, true);
     tcb_run_flush(run);
-    tcb_modify_remove_old(run, old);
+    tcb_modify_remove_old(run, old, held);
 }
 
 static void

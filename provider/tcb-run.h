@@ -90,8 +90,9 @@ void tcb_finish(struct tcb_run *, struct tcb_task *, const struct tcnl_slot *);
 void tcb_finish_gone(struct tcb_run *, struct tcb_flow *);
 
 /* Deletes the filter of 'old', whose flow has moved to another slot and has
- * been finished there, and adds its last counts to those of the flow. */
-void tcb_modify_remove_old(struct tcb_run *, struct tcb_flow *old);
+ * been finished there, and adds its last counts to those of the flow, unless
+ * they are 'held' (tcb-hold.h). */
+void tcb_modify_remove_old(struct tcb_run *, struct tcb_flow *old, bool held);
 
 /* Answers the delete, or the put that cannot be offloaded, of a claimed flow
  * that has no filter (any more), and forgets the flow. */

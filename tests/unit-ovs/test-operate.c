@@ -724,6 +724,24 @@ test_modify_other_mask(void **bed_)
     assert_int_equal(stats.n_packets, 10);
 }
 
+static void
+test_modify_busy_other_mask(void **bed_)
+{
+    struct bed *bed = *bed_;
+
+    assert_int_equal(bed_add(bed, 0), 0);
+    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
+    assert_int_equal(get_packets(bed, 0), 7);
+    modify(bed, 0, OTHER_MASK, "2");
+    assert_int_equal(ops[0].op.error, 0);
+    assert_int_equal(bed->tc.n_filters, 2);
+    fake_tc_hit(&bed->tc, find_hold(bed), 9, 900);
+    assert_int_equal(get_packets(bed, 0), 7);
+    xnanosleep(2 * TCB_HOLD_MSEC * 1000 * 1000);
+    assert_int_equal(get_packets(bed, 0), 9);
+    assert_int_equal(bed->tc.n_filters, 1);
+}
+
 /* The filter that goes is there until the new one is, and what it counts until
  * then is not lost. */
 struct overlap {
@@ -1072,6 +1090,8 @@ main(void)
              "modify under traffic, and delete at once"),
         TEST(test_modify_busy_refused, "modify under traffic, refused"),
         TEST(test_modify_other_mask, "modify with another mask"),
+        TEST(test_modify_busy_other_mask,
+             "modify with another mask under traffic"),
         TEST(test_modify_other_mask_overlap,
              "modify with another mask: the old filter goes last"),
         TEST(test_modify_other_mask_refused,
