@@ -242,7 +242,7 @@ check_fuzz() {
     packages_need "$LAB_PACKAGES_FUZZ"
     if check_configure fuzz --enable-fuzz CC=clang; then
         (cd "$CHECK_TREE" && step "fuzz: running" "$log" "targets" '^(not )?ok ' \
-            make fuzz-run FUZZ_SECONDS="${FUZZ_SECONDS:-30}") || rc=$?
+            make fuzz-run FUZZ_SECONDS="${FUZZ_SECONDS:-20}") || rc=$?
         grep -E '^(not )?ok ' "$log" || true
         n=$(grep -E '^ok ' "$log" | grep -ciE '# skip' || true)
         SKIP=$((SKIP + n))

@@ -468,7 +468,7 @@ test_churn(unsigned int msec, bool others)
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
-    unsigned int seconds = env_number("CHURN_SECONDS", 20);
+    unsigned int seconds = env_number("CHURN_SECONDS", 10);
 
     set_program_name(argv[0]);
     setvbuf(stdout, NULL, _IOLBF, 0);

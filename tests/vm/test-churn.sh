@@ -34,7 +34,7 @@ setarch "$(uname -m)" -R "$program" &
 pid=$!
 (
     # Where the threads stand, if they do.
-    sleep $((300 + 4 * ${CHURN_SECONDS:-20})) >/dev/null 2>&1
+    sleep $((300 + 4 * ${CHURN_SECONDS:-10})) >/dev/null 2>&1
     echo "# the program does not end"
     gdb -p "$pid" -batch -ex 'thread apply all bt 16' 2>&1 | sed 's/^/#   /'
     kill -KILL "$pid"
