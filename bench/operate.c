@@ -234,7 +234,7 @@ raw_build(struct job *job)
         struct tcnl_filter_id id = {
             .ifindex = twins.ports[OURS][1].ifindex,
             .parent = TCNL_PARENT_INGRESS,
-            .handle = i + 1,
+            .handle = TCB_PLACEHOLDER_HANDLE + 1 + i,
         };
         struct tcnl_buffer *b = raw_begin(&job->raw);
         struct twin_op op;
