@@ -17,7 +17,7 @@ for threads in $BENCH_THREADS; do
         for profile in 5tuple l2drop; do
             printf 'operate: %s, %d flows, %d threads\n' "$profile" "$flows" "$threads"
             "$program" "$profile" "$flows" "$BENCH_RUNS" "$threads" |
-                sed "s/^/$profile $flows $threads /" >>"$LAB_OUT/operate"
+                sed -u "s/^/$profile $flows $threads /" >>"$LAB_OUT/operate"
         done
     done
 done
