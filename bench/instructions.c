@@ -82,7 +82,9 @@ kernel_close(struct tcnl_transport *t)
 }
 
 static const struct tcnl_transport_ops kernel_ops = {
-    kernel_send, kernel_recv, kernel_close
+    .send = kernel_send,
+    .recv = kernel_recv,
+    .close = kernel_close,
 };
 
 int
