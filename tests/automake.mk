@@ -40,6 +40,7 @@ ovs_tests = \
 	%D%/unit-ovs/test-branches \
 	%D%/unit-ovs/test-flow-table \
 	%D%/unit-ovs/test-in-tree \
+	%D%/unit-ovs/test-modify \
 	%D%/unit-ovs/test-operate \
 	%D%/unit-ovs/test-pending \
 	%D%/unit-ovs/test-placeholder \
@@ -177,6 +178,12 @@ tests_unit_ovs_test_in_tree_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_in_tree_LDADD = $(ovs_test_ldadd)
 tests_unit_ovs_test_in_tree_LDFLAGS = $(replacing) \
 	$(call wrap_of,%D%/unit-ovs/in-tree-wrap.c)
+
+tests_unit_ovs_test_modify_SOURCES = %D%/unit-ovs/test-modify.c \
+	$(bed_sources)
+tests_unit_ovs_test_modify_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_modify_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_modify_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_operate_SOURCES = %D%/unit-ovs/test-operate.c \
 	$(bed_sources)

@@ -286,3 +286,41 @@ bed_filter(struct bed *bed, unsigned int n)
     return flow ? fake_tc_find(&bed->tc, flow->ifindex, flow->chain,
                                flow->prio, tcb_flow_handle(flow)) : NULL;
 }
+
+struct tcb_flow *
+bed_find(struct bed *bed, unsigned int n)
+{
+    ovs_u128 ufid = bed_ufid(n);
+
+    return tcb_flow_find(bed->flows, &ufid);
+}
+
+unsigned int
+bed_n_live(struct bed *bed)
+{
+    return atomic_count_get(&bed->flows->n_live);
+}
+
+/* Refusals. */
+
+static void
+refuse(struct fake_tc *tc, const struct nlmsghdr *nlh,
+       const struct tcnl_filter_info *info, struct fake_tc_fault *f)
+{
+    struct bed_refusal *r = tc->aux;
+
+    if (r->times && nlh->nlmsg_type == r->type
+        && (!r->handle || info->id.handle == r->handle)) {
+        r->times--;
+        f->error = r->error;
+        f->text = r->error ? "as the test wants it" : NULL;
+        f->lose = r->lose;
+    }
+}
+
+void
+bed_refuse(struct bed *bed, struct bed_refusal *r)
+{
+    bed->tc.aux = r;
+    bed->tc.fault = refuse;
+}

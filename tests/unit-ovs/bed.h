@@ -65,4 +65,22 @@ int bed_remove(struct bed *, unsigned int n, struct dpif_flow_stats *);
 /* The filter of flow 'n' in the kernel, or NULL. */
 struct fake_tc_filter *bed_filter(struct bed *, unsigned int n);
 
+/* Flow 'n' in the table, or NULL; how many of its flows are in the kernel. */
+struct tcb_flow *bed_find(struct bed *, unsigned int n);
+unsigned int bed_n_live(struct bed *);
+
+/* What the kernel refuses, or loses the answer to: 'fault' and 'aux' of the
+ * fake kernel. */
+struct bed_refusal {
+    uint16_t type;              /* RTM_*... */
+    uint32_t handle;            /* ...with this handle, or 0 for any. */
+    int error;
+    bool lose;
+    unsigned int times;         /* That it still happens. */
+};
+#define BED_HANDLE(SLOT) ((SLOT) + TCB_PLACEHOLDER_HANDLE + 1)
+
+/* 'r' must stay until the end of the test. */
+void bed_refuse(struct bed *, struct bed_refusal *r);
+
 #endif /* bed.h */

@@ -24,20 +24,6 @@
 
 static struct bed_op ops[MAX_OPS];
 
-static struct tcb_flow *
-find(struct bed *bed, unsigned int n)
-{
-    ovs_u128 ufid = bed_ufid(n);
-
-    return tcb_flow_find(bed->flows, &ufid);
-}
-
-static unsigned int
-n_live(struct bed *bed)
-{
-    return atomic_count_get(&bed->flows->n_live);
-}
-
 /* Puts flows 0 to n - 1 into 'ops'. */
 static void
 puts_in_ops(unsigned int n)
@@ -45,39 +31,6 @@ puts_in_ops(unsigned int n)
     for (unsigned int i = 0; i < n; i++) {
         bed_put(&ops[i], i, 0, "2", DPIF_FP_CREATE);
     }
-}
-
-/* Faults: what the fake kernel's 'aux' points to. */
-#define HANDLE(SLOT) ((SLOT) + TCB_PLACEHOLDER_HANDLE + 1)
-
-struct refusal {
-    uint16_t type;              /* RTM_*... */
-    uint32_t handle;            /* ...with this handle, or 0 for any. */
-    int error;
-    bool lose;
-    unsigned int times;         /* That it still happens. */
-};
-
-static void
-fault(struct fake_tc *tc, const struct nlmsghdr *nlh,
-      const struct tcnl_filter_info *info, struct fake_tc_fault *f)
-{
-    struct refusal *r = tc->aux;
-
-    if (r->times && nlh->nlmsg_type == r->type
-        && (!r->handle || info->id.handle == r->handle)) {
-        r->times--;
-        f->error = r->error;
-        f->text = r->error ? "as the test wants it" : NULL;
-        f->lose = r->lose;
-    }
-}
-
-static void
-arm(struct bed *bed, struct refusal *r)
-{
-    bed->tc.aux = r;
-    bed->tc.fault = fault;
 }
 
 /* Adding. */
@@ -97,7 +50,7 @@ test_one_batch(void **bed_)
     }
     assert_int_equal(bed->tc.n_sends, 1);
     assert_int_equal(bed->tc.max_batch, MAX_OPS);
-    assert_int_equal(n_live(bed), MAX_OPS);
+    assert_int_equal(bed_n_live(bed), MAX_OPS);
     assert_int_equal(dpif_offload_tc_batch_class.flow_count(bed->offload),
                      MAX_OPS);
     bed_free(ops, MAX_OPS);
@@ -125,9 +78,9 @@ static void
 refuse_at(struct bed *bed, unsigned int at)
 {
     enum { N = 5 };
-    struct refusal r = { RTM_NEWTFILTER, HANDLE(at), EOPNOTSUPP, false, 1 };
+    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(at), EOPNOTSUPP, false, 1 };
 
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     puts_in_ops(N);
     bed_operate(bed, ops, N);
     assert_int_equal(r.times, 0);
@@ -136,11 +89,11 @@ refuse_at(struct bed *bed, unsigned int at)
         assert_int_equal(bed_filter(bed, i) != NULL, i != at);
         assert_int_equal(ops[i].op.flow_put.flags, DPIF_FP_CREATE);
     }
-    assert_null(find(bed, at));
+    assert_null(bed_find(bed, at));
     /* The first one was to show whether the kernel takes their shape; another
      * is read back in its place. */
     assert_int_equal(bed->tc.n_sends, at ? 1 : 2);
-    assert_int_equal(n_live(bed), N - 1);
+    assert_int_equal(bed_n_live(bed), N - 1);
     bed_free(ops, N);
 }
 
@@ -166,9 +119,9 @@ static void
 test_no_space(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 0, ENOSPC, false, 1 };
+    struct bed_refusal r = { RTM_NEWTFILTER, 0, ENOSPC, false, 1 };
 
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     assert_int_equal(bed_add(bed, 0), ENOSPC);
     assert_int_equal(bed_add(bed, 0), 0);
 }
@@ -180,7 +133,7 @@ test_not_sent(void **bed_)
 
     bed->tc.send_error = ENOBUFS;
     assert_int_equal(bed_add(bed, 0), -1);
-    assert_null(find(bed, 0));
+    assert_null(bed_find(bed, 0));
     bed->tc.send_error = 0;
     assert_int_equal(bed_add(bed, 0), 0);
 }
@@ -194,7 +147,7 @@ count_acks(struct fake_tc *tc, const struct nlmsghdr *nlh,
     unsigned int *n_acks = tc->aux;
 
     *n_acks += (nlh->nlmsg_flags & NLM_F_ACK) != 0;
-    f->error = info->id.handle == HANDLE(1) ? EOPNOTSUPP : 0;
+    f->error = info->id.handle == BED_HANDLE(1) ? EOPNOTSUPP : 0;
 }
 
 static void
@@ -214,7 +167,7 @@ test_ack_each(void **bed_)
         for (unsigned int i = 0; i < 5; i++) {
             assert_int_equal(bed_filter(bed, i) != NULL, !ops[i].op.error);
         }
-        assert_int_equal(n_live(bed), 4);
+        assert_int_equal(bed_n_live(bed), 4);
         assert_int_equal(n_acks, each ? 5 : 1);
         bed_free(ops, 5);
         for (unsigned int i = 0; i < 5; i++) {
@@ -237,7 +190,7 @@ test_duplicate_key(void **bed_)
     bed_operate(bed, ops, 2);
     assert_int_equal(ops[0].op.error, 0);
     assert_int_equal(ops[1].op.error, EEXIST);
-    assert_null(find(bed, 1));
+    assert_null(bed_find(bed, 1));
     assert_int_equal(bed->tc.n_filters, 1);
     bed_free(ops, 2);
 }
@@ -254,7 +207,7 @@ test_foreign_handle(void **bed_)
     for (unsigned int i = 0; i < 2; i++) {
         assert_int_equal(ops[i].op.error, 0);
         assert_non_null(bed_filter(bed, i));
-        assert_true(tcb_flow_handle(find(bed, i)) > 3);
+        assert_true(tcb_flow_handle(bed_find(bed, i)) > 3);
     }
     assert_int_equal(bed->tc.n_filters, 4);
     bed_free(ops, 2);
@@ -265,7 +218,7 @@ test_foreign_handle(void **bed_)
     bed->tc.n_new = 0;
     assert_int_equal(bed_add(bed, 2), 0);
     assert_int_equal(bed->tc.n_new, 1);
-    assert_int_equal(n_live(bed), 2);
+    assert_int_equal(bed_n_live(bed), 2);
 }
 
 /* A filter with the flow's handle and cookie stands there, as after an add
@@ -274,9 +227,9 @@ static void
 test_own_leftover(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 0, 0, true, 1 };
+    struct bed_refusal r = { RTM_NEWTFILTER, 0, 0, true, 1 };
 
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     assert_int_equal(bed_add(bed, 0), 0);
     assert_int_equal(bed->tc.n_filters, 1);
 }
@@ -287,11 +240,11 @@ static void
 test_lost_acks_present(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, HANDLE(2), 0, true, 1 };
+    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(2), 0, true, 1 };
     struct tcb_operate_stats stats;
     unsigned int n_workers;
 
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     puts_in_ops(5);
     bed_operate(bed, ops, 5);
     for (unsigned int i = 0; i < 5; i++) {
@@ -339,9 +292,9 @@ test_lost_reading(void **bed_)
         assert_int_equal(left, 0);
         /* Offloaded or not, but never half. */
         assert_int_equal(error, bed_filter(bed, times) ? 0 : -1);
-        assert_int_equal(bed->tc.n_filters, n_live(bed));
+        assert_int_equal(bed->tc.n_filters, bed_n_live(bed));
     }
-    assert_int_equal(n_live(bed), 2);
+    assert_int_equal(bed_n_live(bed), 2);
 }
 
 /* A receive buffer that two answers fill, which nobody knew: also asking again
@@ -368,23 +321,23 @@ test_small_buffer(void **bed_)
     }
     bed_free(ops, MAX_OPS);
     assert_int_equal(bed->tc.n_filters, 0);
-    assert_int_equal(n_live(bed), 0);
+    assert_int_equal(bed_n_live(bed), 0);
 }
 
 static void
 test_lost_refusal(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, HANDLE(2), EOPNOTSUPP, true, 1 };
+    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(2), EOPNOTSUPP, true, 1 };
 
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     puts_in_ops(5);
     bed_operate(bed, ops, 5);
     for (unsigned int i = 0; i < 5; i++) {
         assert_int_equal(ops[i].op.error, i == 2 ? -1 : 0);
         assert_int_equal(bed_filter(bed, i) != NULL, i != 2);
     }
-    assert_int_equal(n_live(bed), 4);
+    assert_int_equal(bed_n_live(bed), 4);
     bed_free(ops, 5);
 }
 
@@ -406,8 +359,8 @@ test_lost_for_good(void **bed_)
 
     bed->tc.fault = lose_all;
     error = bed_add(bed, 0);
-    assert_int_equal(error, find(bed, 0) ? 0 : -1);
-    assert_int_equal(n_live(bed), error == 0);
+    assert_int_equal(error, bed_find(bed, 0) ? 0 : -1);
+    assert_int_equal(bed_n_live(bed), error == 0);
     bed->tc.fault = NULL;
     assert_int_equal(bed_remove(bed, 0, NULL), error);
     assert_int_equal(bed->tc.n_filters, 0);
@@ -417,14 +370,14 @@ static void
 test_lost_delete(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_DELTFILTER, 0, 0, true, 1 };
+    struct bed_refusal r = { RTM_DELTFILTER, 0, 0, true, 1 };
     struct dpif_flow_stats stats;
 
     assert_int_equal(bed_add(bed, 0), 0);
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     assert_int_equal(bed_remove(bed, 0, &stats), 0);
     assert_int_equal(bed->tc.n_filters, 0);
-    assert_null(find(bed, 0));
+    assert_null(bed_find(bed, 0));
     assert_int_equal(stats.n_packets, 0);
 }
 
@@ -450,12 +403,12 @@ test_delete_final_counters(void **bed_)
         assert_int_equal(ops[i].stats.n_bytes, 1000 + i);
         assert_int_equal(ops[i].stats.tcp_flags, 0);
         assert_true(ops[i].stats.used > 0);
-        assert_null(find(bed, i));
+        assert_null(bed_find(bed, i));
     }
     assert_int_equal(bed->tc.n_sends, 1);
     assert_int_equal(bed->tc.n_get, 0);
     assert_int_equal(bed->tc.n_filters, 0);
-    assert_int_equal(n_live(bed), 0);
+    assert_int_equal(bed_n_live(bed), 0);
     bed_free(ops, 3);
 }
 
@@ -469,7 +422,7 @@ test_delete_missing_filter(void **bed_)
     fake_tc_delete(&bed->tc, bed_filter(bed, 0));
     assert_int_equal(bed_remove(bed, 0, &stats), 0);
     assert_int_equal(stats.n_packets, 0);
-    assert_null(find(bed, 0));
+    assert_null(bed_find(bed, 0));
 }
 
 static void
@@ -481,22 +434,22 @@ test_delete_no_qdisc(void **bed_)
     fake_tc_delete(&bed->tc, bed_filter(bed, 0));
     memset(bed->tc.qdiscs, 0, sizeof bed->tc.qdiscs);
     assert_int_equal(bed_remove(bed, 0, NULL), 0);
-    assert_null(find(bed, 0));
+    assert_null(bed_find(bed, 0));
 }
 
 static void
 test_delete_refused(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_DELTFILTER, 0, EBUSY, false, 1 };
+    struct bed_refusal r = { RTM_DELTFILTER, 0, EBUSY, false, 1 };
     struct dpif_flow_stats stats;
 
     assert_int_equal(bed_add(bed, 0), 0);
     fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     assert_int_equal(bed_remove(bed, 0, NULL), EBUSY);
     assert_non_null(bed_filter(bed, 0));
-    assert_int_equal(n_live(bed), 1);
+    assert_int_equal(bed_n_live(bed), 1);
     assert_int_equal(bed_remove(bed, 0, &stats), 0);
     assert_int_equal(stats.n_packets, 7);
 }
@@ -522,7 +475,7 @@ test_flush(void **bed_)
     assert_int_equal(
         dpif_offload_tc_batch_class.flow_flush(bed->offload), 0);
     assert_int_equal(bed->tc.n_filters, 0);
-    assert_int_equal(n_live(bed), 0);
+    assert_int_equal(bed_n_live(bed), 0);
 
     /* OVS asks for the final counters afterwards. */
     assert_int_equal(bed_remove(bed, 1, &stats), 0);
@@ -575,306 +528,6 @@ test_get(void **bed_)
     assert_int_equal(ops[0].flow.stats.n_packets, 7);
     assert_int_equal(ops[0].flow.stats.n_bytes, 700);
     bed_free(ops, 1);
-}
-
-/* Modifying. */
-
-static void
-modify(struct bed *bed, unsigned int n, const char *match,
-       const char *actions)
-{
-    if (match) {
-        bed_put_match(&ops[0], n, match, actions, DPIF_FP_MODIFY);
-    } else {
-        bed_put(&ops[0], n, 0, actions, DPIF_FP_MODIFY);
-    }
-    bed_operate(bed, ops, 1);
-    bed_free(ops, 1);
-}
-
-static void
-test_modify_in_place(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct dpif_flow_stats stats;
-    struct fake_tc_filter *f;
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    f = bed_filter(bed, 0);
-    fake_tc_hit(&bed->tc, f, 7, 700);
-    modify(bed, 0, NULL, "push_vlan(vid=5,pcp=0),2");
-    assert_int_equal(ops[0].op.error, 0);
-    assert_int_equal(ops[0].stats.n_packets, 7);
-    assert_ptr_equal(bed_filter(bed, 0), f);
-    assert_int_equal(f->packets, 0);
-    assert_int_equal(bed->tc.n_del, 0);
-    assert_int_equal(atomic_count_get(&bed->n_datapath_dels), 0);
-
-    fake_tc_hit(&bed->tc, f, 3, 300);
-    assert_int_equal(bed_remove(bed, 0, &stats), 0);
-    assert_int_equal(stats.n_packets, 10);
-    assert_int_equal(stats.n_bytes, 1000);
-}
-
-static uint64_t
-get_packets(struct bed *bed, unsigned int n)
-{
-    struct bed_op op;
-    uint64_t packets;
-
-    bed_get(&op, n);
-    bed_operate(bed, &op, 1);
-    assert_int_equal(op.op.error, 0);
-    packets = op.flow.stats.n_packets;
-    bed_free(&op, 1);
-    return packets;
-}
-
-/* The filter that matches nothing, with the counters of the replaced one. */
-static struct fake_tc_filter *
-find_hold(struct bed *bed)
-{
-    for (size_t i = 0; i < bed->tc.n_filters; i++) {
-        if (bed->tc.filters[i]->id.handle > TCB_MAX_FLOWS) {
-            return bed->tc.filters[i];
-        }
-    }
-    return NULL;
-}
-
-static void
-test_modify_busy(void **bed_)
-{
-    struct bed *bed = *bed_;
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    assert_int_equal(get_packets(bed, 0), 7);
-    modify(bed, 0, NULL, "push_vlan(vid=5,pcp=0),2");
-    assert_int_equal(ops[0].op.error, 0);
-    assert_int_equal(bed->tc.n_filters, 2);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 3, 300);
-
-    /* What the old one has counted since it was read: 2. */
-    fake_tc_hit(&bed->tc, find_hold(bed), 9, 900);
-    assert_int_equal(get_packets(bed, 0), 10);
-    xnanosleep(2 * TCB_HOLD_MSEC * 1000 * 1000);
-    assert_int_equal(get_packets(bed, 0), 12);
-    assert_int_equal(bed->tc.n_filters, 1);
-    assert_int_equal(get_packets(bed, 0), 12);
-}
-
-static void
-test_modify_busy_then_delete(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct dpif_flow_stats stats;
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    assert_int_equal(get_packets(bed, 0), 7);
-    for (int i = 0; i < 3; i++) {
-        modify(bed, 0, NULL, i % 2 ? "2" : "push_vlan(vid=5,pcp=0),2");
-        assert_int_equal(ops[0].op.error, 0);
-    }
-    assert_int_equal(bed->tc.n_filters, 4);
-    fake_tc_hit(&bed->tc, find_hold(bed), 9, 900);
-    assert_int_equal(bed_remove(bed, 0, &stats), 0);
-    assert_int_equal(stats.n_packets, 9);
-    assert_int_equal(bed->tc.n_filters, 0);
-}
-
-/* The counters of the old filter come with its delete, once. */
-static void
-test_modify_busy_refused(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, HANDLE(0), EOPNOTSUPP, false, 1 };
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    assert_int_equal(get_packets(bed, 0), 7);
-    arm(bed, &r);
-    modify(bed, 0, NULL, "push_vlan(vid=5,pcp=0),2");
-    assert_int_equal(r.times, 0);
-    assert_int_equal(ops[0].op.error, -1);
-    assert_int_equal(ops[0].stats.n_packets, 7);
-    assert_int_equal(bed->tc.n_filters, 0);
-}
-
-/* Another mask. */
-#define OTHER_MASK "recirc_id(0),in_port(1),eth(),eth_type(0x0800)," \
-                   "ipv4(src=10.0.0.0/255.255.255.0,frag=no)"
-
-static void
-test_modify_other_mask(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct dpif_flow_stats stats;
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    modify(bed, 0, OTHER_MASK, "2");
-    assert_int_equal(ops[0].op.error, 0);
-    assert_int_equal(ops[0].stats.n_packets, 7);
-    assert_int_equal(bed->tc.n_filters, 1);
-    assert_int_equal(n_live(bed), 1);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 3, 300);
-    assert_int_equal(bed_remove(bed, 0, &stats), 0);
-    assert_int_equal(stats.n_packets, 10);
-}
-
-static void
-test_modify_busy_other_mask(void **bed_)
-{
-    struct bed *bed = *bed_;
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    assert_int_equal(get_packets(bed, 0), 7);
-    modify(bed, 0, OTHER_MASK, "2");
-    assert_int_equal(ops[0].op.error, 0);
-    assert_int_equal(bed->tc.n_filters, 2);
-    fake_tc_hit(&bed->tc, find_hold(bed), 9, 900);
-    assert_int_equal(get_packets(bed, 0), 7);
-    xnanosleep(2 * TCB_HOLD_MSEC * 1000 * 1000);
-    assert_int_equal(get_packets(bed, 0), 9);
-    assert_int_equal(bed->tc.n_filters, 1);
-}
-
-/* The filter that goes is there until the new one is, and what it counts until
- * then is not lost. */
-struct overlap {
-    unsigned int n_filters;     /* When the old one is deleted. */
-};
-
-static void
-count_overlap(struct fake_tc *tc, const struct nlmsghdr *nlh,
-              const struct tcnl_filter_info *info,
-              struct fake_tc_fault *f OVS_UNUSED)
-{
-    struct overlap *overlap = tc->aux;
-
-    if (nlh->nlmsg_type != RTM_DELTFILTER) {
-        return;
-    }
-    overlap->n_filters = tc->n_filters;
-    /* The fake has its lock here. */
-    for (size_t i = 0; i < tc->n_filters; i++) {
-        if (tc->filters[i]->id.handle == info->id.handle) {
-            tc->filters[i]->packets += 5;
-            tc->filters[i]->bytes += 500;
-        }
-    }
-}
-
-static void
-test_modify_other_mask_overlap(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct dpif_flow_stats stats;
-    struct overlap overlap = { 0 };
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    bed->tc.aux = &overlap;
-    bed->tc.fault = count_overlap;
-    modify(bed, 0, OTHER_MASK, "2");
-    bed->tc.fault = NULL;
-    assert_int_equal(overlap.n_filters, 2);
-    assert_int_equal(bed_remove(bed, 0, &stats), 0);
-    assert_int_equal(stats.n_packets, 12);
-    assert_int_equal(stats.n_bytes, 1200);
-}
-
-static void
-test_modify_other_mask_refused(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 0, EOPNOTSUPP, false, 1 };
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    arm(bed, &r);
-    modify(bed, 0, OTHER_MASK, "2");
-    assert_int_equal(ops[0].op.error, -1);
-    assert_int_equal(bed->tc.n_filters, 0);
-    assert_null(find(bed, 0));
-    /* The kernel datapath has no such flow to modify. */
-    assert_int_equal(ops[0].op.flow_put.flags, DPIF_FP_CREATE);
-}
-
-static void
-test_modify_refused(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 0, EOPNOTSUPP, false, 1 };
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);
-    arm(bed, &r);
-    modify(bed, 0, NULL, "push_vlan(vid=5,pcp=0),2");
-    assert_int_equal(ops[0].op.error, -1);
-    assert_int_equal(ops[0].op.flow_put.flags, DPIF_FP_CREATE);
-    assert_int_equal(ops[0].stats.n_packets, 7);
-    assert_int_equal(bed->tc.n_filters, 0);
-    assert_null(find(bed, 0));
-}
-
-static void
-test_modify_refused_undeletable(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct refusal r = { RTM_DELTFILTER, 0, EBUSY, false, 1 };
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    arm(bed, &r);
-    modify(bed, 0, NULL, "sample(sample=50.0%,actions(2))");
-    /* Two copies of a flow would disagree: the kernel datapath is kept out. */
-    assert_int_equal(ops[0].op.error, 0);
-    assert_non_null(bed_filter(bed, 0));
-    assert_int_equal(n_live(bed), 1);
-}
-
-static void
-test_modify_untranslatable(void **bed_)
-{
-    struct bed *bed = *bed_;
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    modify(bed, 0, NULL, "sample(sample=50.0%,actions(2))");
-    assert_int_equal(ops[0].op.error, -1);
-    assert_int_equal(ops[0].op.flow_put.flags, DPIF_FP_CREATE);
-    assert_int_equal(bed->tc.n_filters, 0);
-
-    /* Of a flow that was not in TC the datapath has it to modify. */
-    modify(bed, 0, NULL, "sample(sample=50.0%,actions(2))");
-    assert_int_equal(ops[0].op.error, -1);
-    assert_int_equal(ops[0].op.flow_put.flags, DPIF_FP_MODIFY);
-}
-
-static void
-test_modify_moves_to_tc(void **bed_)
-{
-    struct bed *bed = *bed_;
-
-    modify(bed, 0, NULL, "2");
-    assert_int_equal(ops[0].op.error, 0);
-    assert_non_null(bed_filter(bed, 0));
-    assert_int_equal(atomic_count_get(&bed->n_datapath_dels), 1);
-}
-
-static void
-test_modify_lost(void **bed_)
-{
-    struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, 0, 0, true, 1 };
-
-    assert_int_equal(bed_add(bed, 0), 0);
-    arm(bed, &r);
-    modify(bed, 0, NULL, "push_vlan(vid=5,pcp=0),2");
-    /* Offloaded or not, but never half. */
-    assert_int_equal(bed->tc.n_filters, ops[0].op.error == 0);
-    assert_int_equal(n_live(bed), ops[0].op.error == 0);
 }
 
 static void
@@ -951,9 +604,9 @@ static void
 test_parent_refused(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct refusal r = { RTM_NEWTFILTER, HANDLE(0), EOPNOTSUPP, false, 1 };
+    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(0), EOPNOTSUPP, false, 1 };
 
-    arm(bed, &r);
+    bed_refuse(bed, &r);
     bed_put(&ops[0], 0, 0, "recirc(7)", DPIF_FP_CREATE);
     bed_put(&ops[1], 1, 7, "recirc(8)", DPIF_FP_CREATE);
     bed_put(&ops[2], 2, 8, "2", DPIF_FP_CREATE);
@@ -961,10 +614,10 @@ test_parent_refused(void **bed_)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ops[i].op.error, -1);
         assert_int_equal(ops[i].op.flow_put.flags, DPIF_FP_CREATE);
-        assert_null(find(bed, i));
+        assert_null(bed_find(bed, i));
     }
     assert_int_equal(bed->tc.n_filters, 0);
-    assert_int_equal(n_live(bed), 0);
+    assert_int_equal(bed_n_live(bed), 0);
     assert_false(chain_in_use(bed, 7));
     assert_false(chain_in_use(bed, 8));
     bed_free(ops, 3);
@@ -986,7 +639,7 @@ test_same_ufid_twice(void **bed_)
         assert_int_equal(ops[i].op.error, 0);
     }
     assert_int_equal(bed->tc.n_filters, 1);
-    assert_int_equal(n_live(bed), 1);
+    assert_int_equal(bed_n_live(bed), 1);
     assert_non_null(bed_filter(bed, 0));
     bed_free(ops, 4);
 }
@@ -1047,9 +700,9 @@ test_threads(void **bed_)
         assert_int_equal(workers[i].n_adds, N_ROUNDS * N_SHARED / 2);
         assert_true(workers[i].n_dels > 0);
     }
-    assert_int_equal(bed->tc.n_filters, n_live(bed));
+    assert_int_equal(bed->tc.n_filters, bed_n_live(bed));
     for (unsigned int i = 0; i < N_SHARED; i++) {
-        assert_int_equal(find(bed, i) != NULL, bed_filter(bed, i) != NULL);
+        assert_int_equal(bed_find(bed, i) != NULL, bed_filter(bed, i) != NULL);
     }
 }
 
@@ -1084,26 +737,6 @@ main(void)
         TEST(test_delete_unknown, "delete of an unknown flow is not ours"),
         TEST(test_flush, "flushed flows keep their final counters"),
         TEST(test_get, "get brings key, actions and counters"),
-        TEST(test_modify_in_place, "modify in place carries counters over"),
-        TEST(test_modify_busy, "modify under traffic: late counters"),
-        TEST(test_modify_busy_then_delete,
-             "modify under traffic, and delete at once"),
-        TEST(test_modify_busy_refused, "modify under traffic, refused"),
-        TEST(test_modify_other_mask, "modify with another mask"),
-        TEST(test_modify_busy_other_mask,
-             "modify with another mask under traffic"),
-        TEST(test_modify_other_mask_overlap,
-             "modify with another mask: the old filter goes last"),
-        TEST(test_modify_other_mask_refused,
-             "refused modify with another mask becomes a create"),
-        TEST(test_modify_refused,
-             "refused modify becomes a create, old filter deleted"),
-        TEST(test_modify_refused_undeletable,
-             "refused modify whose old filter stays"),
-        TEST(test_modify_untranslatable, "modify to what TC cannot do"),
-        TEST(test_modify_moves_to_tc,
-             "modify of a flow of the kernel datapath moves it"),
-        TEST(test_modify_lost, "lost answer of a modify"),
         TEST(test_create_existing, "create of an existing flow"),
         TEST(test_parent_and_child, "parent and child in one batch"),
         TEST(test_child_before_parent, "child before its parent"),
