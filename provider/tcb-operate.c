@@ -349,19 +349,49 @@ tcb_operate(struct dpif *dpif, const struct dpif_offload *offload_,
     tcb_worker_put(&offload->workers, run.worker, &run.done);
 }
 
-/* Claims the flow in 'slot' if it is one of those to go. */
-static enum tcb_claim
-claim_slot(struct tcb_run *run, uint32_t slot, const struct tcb_port *port,
-           struct tcb_flow **flowp)
+/* Is the flow in 'slot' one of those to go?  If so, '*ufid' is its. */
+static bool
+is_to_go(const struct tcb_run *run, uint32_t slot,
+         const struct tcb_port *port, ovs_u128 *ufid)
 {
     struct tcb_flow *flow = tcb_flow_at(&run->offload->flows, slot);
     struct tcb_flow_report report;
 
     if (!tcb_flow_report(&run->offload->flows, flow, &report)
         || (port && flow->in_port != port->up.port_no)) {
-        return TCB_CLAIM_NONE;
+        return false;
     }
-    return claim(run, &report.ufid, false, flowp);
+    *ufid = report.ufid;
+    return true;
+}
+
+/* Deletes the filter of flow 'ufid', unless things have changed while we
+ * waited for the claim. */
+static void
+kill_flow(struct tcb_run *run, const ovs_u128 *ufid,
+          const struct tcb_port *port)
+{
+    struct tcb_flow_table *flows = &run->offload->flows;
+    struct tcb_flow *flow;
+
+    switch (claim(run, ufid, false, &flow)) {
+    case TCB_CLAIM_OLD:
+        if (port && flow->in_port != port->up.port_no) {
+            tcb_flow_release(flows, flow);
+        } else {
+            tcb_run_add(run, TCB_TASK_KILL, NULL, flow, tcb_build_del);
+        }
+        break;
+    case TCB_CLAIM_DEAD:
+        /* It moved to a later slot, where we have met it again. */
+        tcb_flow_release_dead(flows, flow);
+        break;
+    case TCB_CLAIM_NEW:
+    case TCB_CLAIM_NONE:
+    case TCB_CLAIM_BUSY:
+    case TCB_CLAIM_FULL:
+        break;
+    }
 }
 
 int
@@ -378,10 +408,10 @@ tcb_flush(struct tcb_offload *offload, const struct tcb_port *port)
     }
     tcb_holds_collect(offload, run.worker, NULL, 0);
     for (uint32_t slot = 0; slot < n_slots; slot++) {
-        struct tcb_flow *flow;
+        ovs_u128 ufid;
 
-        if (claim_slot(&run, slot, port, &flow) == TCB_CLAIM_OLD) {
-            tcb_run_add(&run, TCB_TASK_KILL, NULL, flow, tcb_build_del);
+        if (is_to_go(&run, slot, port, &ufid)) {
+            kill_flow(&run, &ufid, port);
         }
     }
     tcb_run_flush(&run);

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "bed.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
 #include "tcb-hold.h"
 #include "util.h"
 
@@ -318,6 +320,61 @@ test_modify_lost(void **bed_)
     assert_int_equal(bed_n_live(bed), last.op.error == 0);
 }
 
+/* Someone else deletes all filters while a modification goes on. */
+struct flush {
+    struct bed *bed;
+    pthread_t thread;
+    bool started;
+};
+
+static void *
+flush(void *bed_)
+{
+    struct bed *bed = bed_;
+
+    assert_int_equal(
+        dpif_offload_tc_batch_class.flow_flush(bed->offload), 0);
+    return NULL;
+}
+
+/* The flow is claimed when its counters are read, so the flush waits for it,
+ * and then finds it in another slot, which it comes to later. */
+static void
+start_flush(struct fake_tc *tc, const struct nlmsghdr *nlh,
+            const struct tcnl_filter_info *info OVS_UNUSED,
+            struct fake_tc_fault *f OVS_UNUSED)
+{
+    struct flush *fl = tc->aux;
+
+    if (nlh->nlmsg_type == RTM_GETTFILTER && !fl->started) {
+        fl->started = true;
+        fl->thread = ovs_thread_create("flush", flush, fl->bed);
+        xnanosleep(50 * 1000 * 1000);
+    }
+}
+
+static void
+test_modify_during_flush(void **bed_)
+{
+    struct bed *bed = *bed_;
+    struct flush fl = { .bed = bed };
+
+    assert_int_equal(bed_add(bed, 0), 0);
+    assert_int_equal(bed_add(bed, 1), 0);
+    assert_int_equal(bed_remove(bed, 1, NULL), 0);
+    ovsrcu_barrier();           /* Its slot can be used again. */
+    bed->tc.aux = &fl;
+    bed->tc.fault = start_flush;
+    modify(bed, 0, OTHER_MASK, "2");
+    xpthread_join(fl.thread, NULL);
+    bed->tc.fault = NULL;
+    assert_int_equal(bed->tc.n_filters, 0);
+    assert_int_equal(bed_n_live(bed), 0);
+    /* Nobody has kept the flow. */
+    assert_int_equal(bed_add(bed, 0), 0);
+    assert_int_equal(bed->tc.n_filters, 1);
+}
+
 #define TEST(NAME, TEXT) { TEXT, NAME, bed_setup, bed_teardown, NULL }
 
 int
@@ -344,6 +401,8 @@ main(void)
         TEST(test_modify_moves_to_tc,
              "modify of a flow of the kernel datapath moves it"),
         TEST(test_modify_lost, "lost answer of a modify"),
+        TEST(test_modify_during_flush,
+             "modify with another mask during a flush"),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

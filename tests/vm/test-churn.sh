@@ -37,7 +37,7 @@ pid=$!
     sleep $((300 + 4 * ${CHURN_SECONDS:-10})) >/dev/null 2>&1
     echo "# the program does not end"
     gdb -p "$pid" -batch -ex 'thread apply all bt 16' 2>&1 | sed 's/^/#   /'
-    kill -KILL "$pid"
+    kill -ABRT "$pid"
 ) &
 watchdog=$!
 wait "$pid" || status=$?
