@@ -132,7 +132,9 @@ static void
 test_modify_busy_refused(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(0), EOPNOTSUPP, false, 1 };
+    struct bed_refusal r = {
+        RTM_NEWTFILTER, BED_HANDLE(0), EOPNOTSUPP, false, 1
+    };
 
     assert_int_equal(bed_add(bed, 0), 0);
     fake_tc_hit(&bed->tc, bed_filter(bed, 0), 7, 700);

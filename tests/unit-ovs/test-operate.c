@@ -78,7 +78,9 @@ static void
 refuse_at(struct bed *bed, unsigned int at)
 {
     enum { N = 5 };
-    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(at), EOPNOTSUPP, false, 1 };
+    struct bed_refusal r = {
+        RTM_NEWTFILTER, BED_HANDLE(at), EOPNOTSUPP, false, 1
+    };
 
     bed_refuse(bed, &r);
     puts_in_ops(N);
@@ -240,7 +242,9 @@ static void
 test_lost_acks_present(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(2), 0, true, 1 };
+    struct bed_refusal r = {
+        RTM_NEWTFILTER, BED_HANDLE(2), 0, true, 1
+    };
     struct tcb_operate_stats stats;
     unsigned int n_workers;
 
@@ -328,7 +332,9 @@ static void
 test_lost_refusal(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(2), EOPNOTSUPP, true, 1 };
+    struct bed_refusal r = {
+        RTM_NEWTFILTER, BED_HANDLE(2), EOPNOTSUPP, true, 1
+    };
 
     bed_refuse(bed, &r);
     puts_in_ops(5);
@@ -604,7 +610,9 @@ static void
 test_parent_refused(void **bed_)
 {
     struct bed *bed = *bed_;
-    struct bed_refusal r = { RTM_NEWTFILTER, BED_HANDLE(0), EOPNOTSUPP, false, 1 };
+    struct bed_refusal r = {
+        RTM_NEWTFILTER, BED_HANDLE(0), EOPNOTSUPP, false, 1
+    };
 
     bed_refuse(bed, &r);
     bed_put(&ops[0], 0, 0, "recirc(7)", DPIF_FP_CREATE);
