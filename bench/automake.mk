@@ -47,6 +47,7 @@ bench_prio_CFLAGS = $(ovs_test_cflags)
 bench_prio_LDADD = $(bench_operate_LDADD)
 
 bench_instructions_SOURCES = %D%/instructions.c $(profile_sources) \
+	$(flow_sources) \
 	$(bed_sources)
 bench_instructions_CPPFLAGS = $(ovs_test_cppflags) \
 	-I$(srcdir)/tests/unit-ovs

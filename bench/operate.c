@@ -15,7 +15,8 @@
  * Each run installs FLOWS filters, gives each another output ("modify"), and
  * deletes them all, once for their final counters ("delete") and once without
  * ("delete-nostats"; the in-tree provider knows no such thing, it gets and
- * deletes).  Preparing the operations is not timed.  Prints a line for each:
+ * deletes).  Operations are prepared beforehand, ROUND for each thread, and the
+ * threads begin a round together.  Prints a line for each:
  *
  *     OPERATION VARIANT RUN MICROSECONDS-PER-FLOW SYSTEM-CALLS-PER-FLOW
  *     BYTES-PER-FLOW
@@ -30,6 +31,7 @@
  *
  * For perf, a thread has the name of the operation while it is timed. */
 
+#define _GNU_SOURCE 1           /* recvmmsg() */
 #include <config.h>
 
 #include <errno.h>
@@ -57,6 +59,7 @@
 #include "util.h"
 
 #define BATCH 64
+#define ROUND (32 * BATCH)
 #define MAX_THREADS 8
 
 enum operation { INSTALL, MODIFY, DELETE, DELETE_NOSTATS, N_OPERATIONS };
@@ -77,10 +80,14 @@ static unsigned int n_threads;
 #define WRAP(NAME) __wrap_##NAME
 ssize_t WRAP(sendmsg)(int, const struct msghdr *, int);
 ssize_t WRAP(recvmsg)(int, struct msghdr *, int);
+int WRAP(recvmmsg)(int, struct mmsghdr *, unsigned int, int,
+                   struct timespec *);
 ssize_t WRAP(send)(int, const void *, size_t, int);
 ssize_t WRAP(recv)(int, void *, size_t, int);
 ssize_t __real_sendmsg(int, const struct msghdr *, int);
 ssize_t __real_recvmsg(int, struct msghdr *, int);
+int __real_recvmmsg(int, struct mmsghdr *, unsigned int, int,
+                    struct timespec *);
 ssize_t __real_send(int, const void *, size_t, int);
 ssize_t __real_recv(int, void *, size_t, int);
 
@@ -100,6 +107,14 @@ WRAP(recvmsg)(int fd, struct msghdr *msg, int flags)
     return __real_recvmsg(fd, msg, flags);
 }
 
+int
+WRAP(recvmmsg)(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+               struct timespec *timeout)
+{
+    atomic_count_inc(&n_syscalls);
+    return __real_recvmmsg(fd, msgs, n, flags, timeout);
+}
+
 ssize_t
 WRAP(send)(int fd, const void *data, size_t len, int flags)
 {
@@ -116,35 +131,40 @@ WRAP(recv)(int fd, void *data, size_t len, int flags)
 
 /* Flows. */
 
-static void
-make_flow(uint32_t i, bool modified, struct test_flow *flow)
-{
-    char *match = profile_match(profile, i);
-    char *error;
+/* Flow 0, as it is installed and as it is modified; for each thread. */
+struct flows {
+    struct test_flow flow[2];
+};
 
-    error = flow_text_parse(flow, match, profile_actions(profile, modified));
-    if (error) {
-        ovs_fatal(0, "%s: %s", match, error);
-    }
-    free(match);
+static void
+flows_init(struct flows *flows)
+{
+    profile_flow(profile, false, &flows->flow[0]);
+    profile_flow(profile, true, &flows->flow[1]);
+}
+
+static void
+flows_uninit(struct flows *flows)
+{
+    test_flow_uninit(&flows->flow[0]);
+    test_flow_uninit(&flows->flow[1]);
 }
 
 static void
 make_op(struct twin_op *op, enum twin twin, enum operation operation,
-        uint32_t number)
+        struct flows *flows, uint32_t number)
 {
-    struct test_flow flow;
+    struct test_flow *flow = &flows->flow[operation == MODIFY];
 
     switch (operation) {
     case INSTALL:
     case MODIFY:
-        make_flow(number, operation == MODIFY, &flow);
-        twin_put(op, twin, &flow, number);
+        profile_set_number(profile, flow, number);
+        twin_put(op, twin, flow, number);
         op->op.flow_put.stats = NULL;
         if (operation == MODIFY) {
             op->op.flow_put.flags = DPIF_FP_MODIFY;
         }
-        test_flow_uninit(&flow);
         break;
     case DELETE:
     case DELETE_NOSTATS:
@@ -175,7 +195,7 @@ struct job {
     enum operation operation;
     uint32_t first, end;
     struct raw raw;
-    double us;                  /* Inside operate, or sending. */
+    double us;                  /* Until all threads had done their part. */
     struct ovs_barrier *barrier;
 };
 
@@ -189,35 +209,63 @@ fail(const struct twin_op *op, const struct job *job, uint32_t number)
 }
 
 static void
+call_operate(const struct dpif_offload *offload, struct dpif_op **opps,
+             size_t n)
+{
+    for (size_t i = 0; i < n; i += BATCH) {
+        offload->class->operate(twins.dpif, offload, &opps[i],
+                                MIN(BATCH, n - i));
+        ovsrcu_quiesce();
+    }
+}
+
+/* Threads have rounds of equal number and size, or one less. */
+static void
+run_round(struct job *job, struct twin_op *ops, struct dpif_op **opps,
+          size_t n)
+{
+    double start;
+
+    ovs_barrier_block(job->barrier);
+    pthread_setname_np(pthread_self(), operation_names[job->operation]);
+    start = now_us();
+    call_operate(offloads[job->variant == INTREE ? THEIRS : OURS], opps, n);
+    ovs_barrier_block(job->barrier);
+    job->us += now_us() - start;
+    pthread_setname_np(pthread_self(), "bench");
+    for (size_t i = 0; i < n; i++) {
+        if (ops[i].op.error) {
+            fail(&ops[i], job, ops[i].ufid.u32[0]);
+        }
+    }
+}
+
+static void
 run_provider(struct job *job)
 {
     enum twin twin = job->variant == INTREE ? THEIRS : OURS;
-    struct dpif_offload *offload = offloads[twin];
-    struct twin_op *ops = xmalloc(BATCH * sizeof *ops);
-    struct dpif_op *opps[BATCH];
+    uint32_t n_rounds = DIV_ROUND_UP(DIV_ROUND_UP(n_flows, n_threads), ROUND);
+    struct twin_op *ops = xmalloc(ROUND * sizeof *ops);
+    struct dpif_op **opps = xmalloc(ROUND * sizeof *opps);
+    uint32_t next = job->first;
+    struct flows flows;
 
-    for (uint32_t i = job->first; i < job->end; ) {
-        size_t n = MIN(BATCH, job->end - i);
-        double start;
+    flows_init(&flows);
+    for (uint32_t round = 0; round < n_rounds; round++) {
+        size_t n = MIN(ROUND, job->end - next);
 
-        for (size_t j = 0; j < n; j++) {
-            make_op(&ops[j], twin, job->operation, i + j);
-            opps[j] = &ops[j].op;
+        for (size_t i = 0; i < n; i++) {
+            make_op(&ops[i], twin, job->operation, &flows, next + i);
+            opps[i] = &ops[i].op;
         }
-        pthread_setname_np(pthread_self(), operation_names[job->operation]);
-        start = now_us();
-        offload->class->operate(twins.dpif, offload, opps, n);
-        job->us += now_us() - start;
-        pthread_setname_np(pthread_self(), "bench");
-        for (size_t j = 0; j < n; j++) {
-            if (ops[j].op.error) {
-                fail(&ops[j], job, i + j);
-            }
-            twin_op_uninit(&ops[j]);
+        run_round(job, ops, opps, n);
+        for (size_t i = 0; i < n; i++) {
+            twin_op_uninit(&ops[i]);
         }
-        i += n;
-        ovsrcu_quiesce();
+        next += n;
     }
+    flows_uninit(&flows);
+    free(opps);
     free(ops);
 }
 
@@ -228,7 +276,9 @@ raw_build(struct job *job)
 {
     struct tcb_put_plan *plan = xzalloc(sizeof *plan);
     enum operation operation = job->operation;
+    struct flows flows;
 
+    flows_init(&flows);
     raw_init(&job->raw, BATCH);
     for (uint32_t i = job->first; i < job->end; i++) {
         struct tcnl_filter_id id = {
@@ -239,7 +289,7 @@ raw_build(struct job *job)
         struct tcnl_buffer *b = raw_begin(&job->raw);
         struct twin_op op;
 
-        make_op(&op, OURS, operation == MODIFY ? MODIFY : INSTALL, i);
+        make_op(&op, OURS, operation == MODIFY ? MODIFY : INSTALL, &flows, i);
         if (tcb_plan_put(twins.ours, &op.op.flow_put, plan) != TCB_PLAN_OK) {
             ovs_fatal(0, "flow %"PRIu32": %s", i, plan->why.detail);
         }
@@ -256,15 +306,19 @@ raw_build(struct job *job)
         raw_end(&job->raw);
         twin_op_uninit(&op);
     }
+    flows_uninit(&flows);
     free(plan);
 }
 
 static void
 run_raw(struct job *job)
 {
-    double start = now_us();
+    double start;
 
+    ovs_barrier_block(job->barrier);
+    start = now_us();
     raw_run(&job->raw);
+    ovs_barrier_block(job->barrier);
     job->us = now_us() - start;
 }
 
@@ -275,9 +329,6 @@ run_job(void *job_)
 {
     struct job *job = job_;
 
-    if (job->barrier) {
-        ovs_barrier_block(job->barrier);
-    }
     if (job->variant == RAW) {
         run_raw(job);
     } else {
@@ -286,7 +337,7 @@ run_job(void *job_)
     return NULL;
 }
 
-/* Returns microseconds per flow: of the slowest thread, over all flows. */
+/* Returns microseconds per flow. */
 static double
 perform(enum variant variant, enum operation operation)
 {
@@ -302,7 +353,7 @@ perform(enum variant variant, enum operation operation)
             .operation = operation,
             .first = (uint64_t) n_flows * i / n_threads,
             .end = (uint64_t) n_flows * (i + 1) / n_threads,
-            .barrier = n_threads > 1 ? &barrier : NULL,
+            .barrier = &barrier,
         };
         if (variant == RAW) {
             raw_build(&jobs[i]);

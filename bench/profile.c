@@ -3,6 +3,9 @@
 #include <config.h>
 #include "profile.h"
 
+#include "flow-text.h"
+#include "netlink.h"
+#include "packets.h"
 #include "util.h"
 
 #define SET_TUNNEL(DST) \
@@ -39,4 +42,52 @@ profile_actions(const char *profile, bool modified)
         return modified ? "2" : "drop";
     }
     return modified ? SET_TUNNEL("192.0.2.2") : SET_TUNNEL("192.0.2.1");
+}
+
+static void
+parse(const char *profile, bool modified, uint32_t number,
+      struct test_flow *flow)
+{
+    char *match = profile_match(profile, number);
+    char *error = flow_text_parse(flow, match,
+                                  profile_actions(profile, modified));
+
+    if (error) {
+        ovs_fatal(0, "%s: %s", match, error);
+    }
+    free(match);
+}
+
+void
+profile_flow(const char *profile, bool modified, struct test_flow *flow)
+{
+    const uint32_t number = 0x010203;
+    struct test_flow parsed;
+
+    /* The two ways to get at a flow must agree. */
+    parse(profile, modified, number, &parsed);
+    parse(profile, modified, 0, flow);
+    profile_set_number(profile, flow, number);
+    if (!ofpbuf_equal(&parsed.key, &flow->key)) {
+        ovs_fatal(0, "profile %s: flow %"PRIu32" is not what its text says",
+                  profile, number);
+    }
+    test_flow_uninit(&parsed);
+    profile_set_number(profile, flow, 0);
+}
+
+void
+profile_set_number(const char *profile, struct test_flow *flow,
+                   uint32_t number)
+{
+    const uint8_t bytes[] = { number >> 16, number >> 8, number };
+    bool l2drop = is_l2drop(profile);
+    const struct nlattr *a = nl_attr_find(&flow->key, 0,
+                                          l2drop ? OVS_KEY_ATTR_ETHERNET
+                                          : OVS_KEY_ATTR_IPV4);
+    uint8_t *value = CONST_CAST(uint8_t *, nl_attr_get(a));
+
+    value += (l2drop ? offsetof(struct ovs_key_ethernet, eth_dst)
+              : offsetof(struct ovs_key_ipv4, ipv4_dst)) + 1;
+    memcpy(value, bytes, sizeof bytes);
 }

@@ -12,9 +12,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct test_flow;
+
 /* Returns the match of flow 'number', to be freed by the caller. */
 char *profile_match(const char *profile, uint32_t number);
 
 const char *profile_actions(const char *profile, bool modified);
+
+/* Parses flow 0 into 'flow', to be freed by the caller. */
+void profile_flow(const char *profile, bool modified, struct test_flow *flow);
+
+/* Makes another flow of one that profile_flow() has made: parsing each takes
+ * longer than what is measured. */
+void profile_set_number(const char *profile, struct test_flow *,
+                        uint32_t number);
 
 #endif /* profile.h */
