@@ -15,8 +15,8 @@
  * Each run installs FLOWS filters, gives each another output ("modify"), and
  * deletes them all, once for their final counters ("delete") and once without
  * ("delete-nostats"; the in-tree provider knows no such thing, it gets and
- * deletes).  Operations are prepared beforehand, ROUND for each thread, and the
- * threads begin a round together.  Prints a line for each:
+ * deletes).  Operations are prepared beforehand, ROUND for each thread, and
+ * the threads begin a round together.  Prints a line for each:
  *
  *     OPERATION VARIANT RUN MICROSECONDS-PER-FLOW SYSTEM-CALLS-PER-FLOW
  *     BYTES-PER-FLOW

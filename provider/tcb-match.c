@@ -224,6 +224,23 @@ translate_icmp(struct match *match, struct tcnl_flower *flower)
     }
 }
 
+/* is_all_zeros() goes byte by byte. */
+static bool
+is_zero(const uint8_t *p, size_t size)
+{
+    uint64_t words[2] = { 0, 0 };
+
+    switch (size) {
+    case 1: return !*p;
+    case 2: memcpy(words, p, 2); break;
+    case 4: memcpy(words, p, 4); break;
+    case 6: memcpy(words, p, 6); break;
+    case 16: memcpy(words, p, 16); break;
+    default: return is_all_zeros(p, size);
+    }
+    return !(words[0] | words[1]);
+}
+
 static void
 translate_plain_fields(struct match *match, const struct tcnl_abilities *able,
                        struct tcnl_flower *flower)
@@ -234,7 +251,7 @@ translate_plain_fields(struct match *match, const struct tcnl_abilities *able,
     for (size_t i = 0; i < tcb_n_fields; i++) {
         const struct tcb_field *f = &tcb_fields[i];
 
-        if (!is_all_zeros(mask + f->flow_ofs, f->size)
+        if (!is_zero(mask + f->flow_ofs, f->size)
             && field_applies(f->needs, &match->flow, able, flower)) {
             tcnl_flower_set(flower, f->key, key + f->flow_ofs,
                             mask + f->flow_ofs);
@@ -247,7 +264,9 @@ translate_plain_fields(struct match *match, const struct tcnl_abilities *able,
 static int
 check_leftovers(const struct match *match, struct tcb_refusal *why)
 {
-    return (flow_wildcards_is_catchall(&match->wc)
+    static const struct flow no_masks;
+
+    return (!memcmp(&match->wc.masks, &no_masks, sizeof no_masks)
             ? 0 : tcb_refuse_match(why, tcb_field_in_mask(&match->wc.masks)));
 }
 

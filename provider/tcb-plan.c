@@ -136,7 +136,8 @@ enum tcb_verdict
 tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
              struct tcb_put_plan *plan)
 {
-    struct match match, consumed;
+    struct flow_wildcards masks;
+    struct match match;
 
     if (!put->ufid || put->flags & DPIF_FP_PROBE
         || parse_key_and_mask_to_match(put->key, put->key_len, put->mask,
@@ -153,9 +154,12 @@ tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
         return TCB_PLAN_REFUSED;
     }
 
-    consumed = match;
-    if (!translate_match(offload, &consumed, plan)
-        || !translate_actions(offload, put, &match, plan)
+    masks = match.wc;
+    if (!translate_match(offload, &match, plan)) {
+        return TCB_PLAN_REFUSED;
+    }
+    match.wc = masks;
+    if (!translate_actions(offload, put, &match, plan)
         || !check_shape(offload, plan)
         || !find_parent(offload, plan)
         || !ref_meters(offload, &plan->uses, &plan->why)) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <linux/pkt_cls.h>
 #include <linux/tc_act/tc_pedit.h>
-#include "fnv.h"
+#include "word.h"
 
 static void
 put_pedit_ex(struct tcnl_buffer *b, const struct tcnl_pedit_key *key)
@@ -170,12 +170,12 @@ static uint64_t
 pedit_form(const struct tcnl_actions *as, const struct tcnl_action *a)
 {
     const struct tcnl_pedit_key *keys = &as->pedit_keys[a->pedit.first];
-    uint64_t hash = TCNL_FNV_BASIS;
+    uint64_t hash = TCNL_HASH_BASIS;
 
     for (unsigned int i = 0; i < a->pedit.n; i++) {
-        hash = tcnl_fnv_add(hash, &keys[i].htype, sizeof keys[i].htype);
-        hash = tcnl_fnv_add(hash, &keys[i].cmd, sizeof keys[i].cmd);
-        hash = tcnl_fnv_add(hash, &keys[i].off, sizeof keys[i].off);
+        hash = tcnl_hash_word(hash, keys[i].htype);
+        hash = tcnl_hash_word(hash, keys[i].cmd);
+        hash = tcnl_hash_word(hash, keys[i].off);
     }
     return hash;
 }

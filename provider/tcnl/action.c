@@ -6,7 +6,7 @@
 #include <linux/pkt_cls.h>
 #include "action-kind.h"
 #include "attr.h"
-#include "fnv.h"
+#include "word.h"
 
 static const struct tcnl_kind *const kinds[TCNL_N_ACTION_KINDS] = {
     [TCNL_ACT_GACT] = &tcnl_kind_gact,
@@ -117,8 +117,8 @@ tcnl_actions_shape(const struct tcnl_actions *as, uint64_t hash)
         };
         uint64_t form = kind->form ? kind->form(as, a) : 0;
 
-        hash = tcnl_fnv_add(hash, common, sizeof common);
-        hash = tcnl_fnv_add(hash, &form, sizeof form);
+        hash = tcnl_hash_add(hash, common, sizeof common);
+        hash = tcnl_hash_word(hash, form);
     }
     return hash;
 }

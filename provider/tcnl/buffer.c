@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <libmnl/libmnl.h>
+#include "word.h"
 
 /* What nla_len can say, header excluded. */
 #define MAX_PAYLOAD (UINT16_MAX - MNL_ATTR_HDRLEN)
@@ -25,26 +26,15 @@ tcnl_buffer_reset(struct tcnl_buffer *b)
     tcnl_msg_cancel(b);
 }
 
-/* Bytes from the start of the open message to the end of the buffer. */
-static size_t
-room(const struct tcnl_buffer *b)
-{
-    return b->size - b->used;
-}
-
-static bool
-is_open(const struct tcnl_buffer *b)
-{
-    return b->msg && !b->failed;
-}
-
 void
 tcnl_msg_begin(struct tcnl_buffer *b, uint16_t type, uint16_t flags,
                const void *header, size_t header_len)
 {
+    size_t room = b->size - b->used;
+
     assert(!b->msg && !b->failed);
-    if (room(b) < MNL_NLMSG_HDRLEN
-        || room(b) - MNL_NLMSG_HDRLEN < MNL_ALIGN(header_len)) {
+    if (room < MNL_NLMSG_HDRLEN
+        || room - MNL_NLMSG_HDRLEN < MNL_ALIGN(header_len)) {
         b->failed = true;
         return;
     }
@@ -55,16 +45,18 @@ tcnl_msg_begin(struct tcnl_buffer *b, uint16_t type, uint16_t flags,
         memcpy(mnl_nlmsg_put_extra_header(b->msg, header_len), header,
                header_len);
     }
+    b->end = b->used + b->msg->nlmsg_len;
 }
 
 int
 tcnl_msg_end(struct tcnl_buffer *b, struct nlmsghdr **msg)
 {
-    bool whole = is_open(b);
+    bool whole = b->msg != NULL;
 
     if (whole) {
         /* Every put pads, so the next message is aligned too. */
-        b->used += b->msg->nlmsg_len;
+        b->msg->nlmsg_len = (uint32_t) (b->end - b->used);
+        b->used = b->end;
         if (msg) {
             *msg = b->msg;
         }
@@ -80,27 +72,32 @@ tcnl_msg_cancel(struct tcnl_buffer *b)
     b->failed = false;
 }
 
+static void *
+fail(struct tcnl_buffer *b)
+{
+    b->failed = b->failed || b->msg;
+    b->msg = NULL;
+    return NULL;
+}
+
 /* Room for an attribute at the end of the open message, with 'len' bytes of
- * payload that the caller writes, or NULL.  This is what most of the time of
- * making a message goes into, so it does without the calls of libmnl. */
+ * payload that the caller writes, or NULL.  This and tcnl_put() are what most
+ * of the time of making a message goes into, so they do without the calls of
+ * libmnl. */
 static struct nlattr *
 put_attr(struct tcnl_buffer *b, uint16_t type, size_t len)
 {
     size_t size = MNL_ATTR_HDRLEN + MNL_ALIGN(len);
     struct nlattr *attr;
 
-    if (!is_open(b)) {
-        return NULL;
-    }
-    if (len > MAX_PAYLOAD || room(b) - b->msg->nlmsg_len < size) {
-        b->failed = true;
-        return NULL;
+    if (!b->msg || len > MAX_PAYLOAD || b->size - b->end < size) {
+        return fail(b);
     }
     /* Every put pads, so the end is aligned. */
-    attr = (void *) ((uint8_t *) b->msg + b->msg->nlmsg_len);
+    attr = (void *) (b->data + b->end);
     attr->nla_type = type;
     attr->nla_len = (uint16_t) (MNL_ATTR_HDRLEN + len);
-    b->msg->nlmsg_len += (uint32_t) size;
+    b->end += size;
     return attr;
 }
 
@@ -109,10 +106,17 @@ tcnl_put(struct tcnl_buffer *b, uint16_t type, const void *data, size_t len)
 {
     struct nlattr *attr = put_attr(b, type, len);
     static const uint32_t zeros;
+    uint8_t *payload;
 
-    if (attr && len) {
-        uint8_t *payload = (uint8_t *) attr + MNL_ATTR_HDRLEN;
-
+    if (!attr || !len) {
+        return;
+    }
+    payload = (uint8_t *) attr + MNL_ATTR_HDRLEN;
+    if (len <= 4) {
+        tcnl_word_store(payload, tcnl_word_load(data, len), 4);
+    } else if (len <= 8) {
+        tcnl_word_store(payload, tcnl_word_load(data, len), 8);
+    } else {
         /* The padding first, with the rest of its word. */
         memcpy(payload + MNL_ALIGN(len) - sizeof zeros, &zeros, sizeof zeros);
         memcpy(payload, data, len);
@@ -152,40 +156,36 @@ tcnl_put_string(struct tcnl_buffer *b, uint16_t type, const char *s)
 size_t
 tcnl_nest_begin(struct tcnl_buffer *b, uint16_t type)
 {
-    struct nlattr *nest = put_attr(b, NLA_F_NESTED | type, 0);
+    size_t mark = b->end;
 
-    return nest ? (size_t) ((uint8_t *) nest - (uint8_t *) b->msg) : 0;
+    put_attr(b, NLA_F_NESTED | type, 0);
+    return mark;
 }
 
 void
 tcnl_nest_end(struct tcnl_buffer *b, size_t mark)
 {
     struct nlattr *nest;
-    size_t len;
 
-    if (!is_open(b)) {
+    if (!b->msg) {
         return;
     }
-    len = b->msg->nlmsg_len - mark;
-    if (len > UINT16_MAX) {
-        b->failed = true;
+    if (b->end - mark > UINT16_MAX) {
+        fail(b);
         return;
     }
-    nest = (void *) ((uint8_t *) b->msg + mark);
-    nest->nla_len = (uint16_t) len;
+    nest = (void *) (b->data + mark);
+    nest->nla_len = (uint16_t) (b->end - mark);
 }
 
 void
 tcnl_put_attrs(struct tcnl_buffer *b, const void *attrs, size_t len)
 {
-    if (!is_open(b)) {
-        return;
-    }
     assert(MNL_ALIGN(len) == len);
-    if (room(b) - b->msg->nlmsg_len < len) {
-        b->failed = true;
+    if (!b->msg || b->size - b->end < len) {
+        fail(b);
         return;
     }
-    memcpy(mnl_nlmsg_get_payload_tail(b->msg), attrs, len);
-    b->msg->nlmsg_len += len;
+    memcpy(b->data + b->end, attrs, len);
+    b->end += len;
 }

@@ -22,8 +22,10 @@ struct tcnl_buffer {
     uint8_t *data;              /* Aligned to 4 bytes at least. */
     size_t size;                /* Bytes at 'data'. */
     size_t used;                /* Bytes of whole, ended messages. */
-    struct nlmsghdr *msg;       /* The open message, or NULL. */
-    bool failed;                /* The open message does not fit. */
+    struct nlmsghdr *msg;       /* The open message, or NULL.  Its length is
+                                 * set when it is ended. */
+    size_t end;                 /* Bytes with the open message. */
+    bool failed;                /* The message that was open does not fit. */
 };
 
 void tcnl_buffer_init(struct tcnl_buffer *, void *data, size_t size);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 #include "flower-row.h"
-#include "fnv.h"
+#include "word.h"
 
 /* Have both the same in this row?  The key is present in both. */
 static bool
@@ -31,8 +31,8 @@ tcnl_flower_equal(const struct tcnl_flower *a, const struct tcnl_flower *b)
     if (a->present != b->present) {
         return false;
     }
-    TCNL_FOR_EACH_ROW (r) {
-        if (a->present & TCNL_KEY_BIT(r->key) && !row_equal(r, a, b)) {
+    TCNL_FOR_EACH_KEY (key, a->present) {
+        if (!row_equal(&tcnl_flower_rows[key], a, b)) {
             return false;
         }
     }
@@ -43,9 +43,11 @@ const char *
 tcnl_flower_lacks(const struct tcnl_flower *a, const struct tcnl_flower *b,
                   bool *missing)
 {
-    TCNL_FOR_EACH_ROW (r) {
-        if (tcnl_row_applies(r, a)) {
-            *missing = !tcnl_flower_has(b, r->key);
+    TCNL_FOR_EACH_KEY (key, a->present) {
+        const struct tcnl_flower_row *r = tcnl_row_of(a, key);
+
+        if (r) {
+            *missing = !tcnl_flower_has(b, key);
             if (*missing || !row_equal(r, a, b)) {
                 return r->name;
             }
@@ -60,20 +62,16 @@ uint64_t
 tcnl_flower_hash(const struct tcnl_flower *f)
 {
     unsigned int geneve_len = tcnl_flower_geneve_len(f);
-    uint64_t hash = TCNL_FNV_BASIS;
-    uint64_t left = f->present;
+    uint64_t hash = tcnl_hash_word(TCNL_HASH_BASIS, f->present);
 
-    hash = tcnl_fnv_add(hash, &f->present, sizeof f->present);
-    TCNL_FOR_EACH_ROW (r) {
-        if (left & TCNL_KEY_BIT(r->key)) {
-            left &= ~TCNL_KEY_BIT(r->key);
-            hash = tcnl_fnv_add(hash, tcnl_row_field(&f->key, r), r->size);
-            hash = tcnl_fnv_add(hash, tcnl_row_field(&f->mask, r), r->size);
-        }
+    TCNL_FOR_EACH_KEY (key, f->present) {
+        const struct tcnl_flower_row *r = &tcnl_flower_rows[key];
+
+        hash = tcnl_hash_add(hash, tcnl_row_field(&f->key, r), r->size);
+        hash = tcnl_hash_add(hash, tcnl_row_field(&f->mask, r), r->size);
     }
-    hash = tcnl_fnv_add(hash, f->geneve.key, geneve_len);
-    hash = tcnl_fnv_add(hash, f->geneve.mask, geneve_len);
-    return hash;
+    hash = tcnl_hash_add(hash, f->geneve.key, geneve_len);
+    return tcnl_hash_add(hash, f->geneve.mask, geneve_len);
 }
 
 /* Keys whose values say which of the others the kernel looks at
@@ -88,24 +86,20 @@ uint64_t
 tcnl_flower_shape(const struct tcnl_flower *f, uint64_t hash)
 {
     unsigned int geneve_len = tcnl_flower_geneve_len(f);
-    uint64_t left = f->present;
 
-    hash = tcnl_fnv_add(hash, &f->present, sizeof f->present);
-    TCNL_FOR_EACH_ROW (r) {
-        uint64_t bit = left & TCNL_KEY_BIT(r->key);
+    hash = tcnl_hash_word(hash, f->present);
+    TCNL_FOR_EACH_KEY (key, f->present) {
+        const struct tcnl_flower_row *r = &tcnl_flower_rows[key];
+        bool decides = KEYS_DECIDING & TCNL_KEY_BIT(key);
 
-        if (bit) {
-            left &= ~bit;
-            hash = tcnl_fnv_add(hash, bit & KEYS_DECIDING
-                                 ? tcnl_row_field(&f->key, r)
-                                 : tcnl_row_field(&f->mask, r), r->size);
-        }
+        hash = tcnl_hash_add(hash, tcnl_row_field(decides ? &f->key
+                                                  : &f->mask, r), r->size);
     }
     for (unsigned int i = 0; i < geneve_len; ) {
         unsigned int size = tcnl_geneve_option_size(f->geneve.key + i);
 
-        hash = tcnl_fnv_add(hash, &size, sizeof size);
-        hash = tcnl_fnv_add(hash, f->geneve.mask + i, size);
+        hash = tcnl_hash_word(hash, size);
+        hash = tcnl_hash_add(hash, f->geneve.mask + i, size);
         i += size;
     }
     return hash;

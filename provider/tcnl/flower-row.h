@@ -5,6 +5,7 @@
 /* The table of keys and the attributes that carry them (internal to tcnl). */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "flower.h"
 
@@ -20,13 +21,20 @@ struct tcnl_flower_row {
     const char *name;           /* Of the attribute 'value', or the nest. */
 };
 
-/* Ordered by key; the first row of a key gives its place and size. */
+/* Row K is of key K, and gives its place and size; the rows from TCNL_N_KEYS
+ * on are further ways of carrying a key. */
 #define TCNL_FLOWER_N_ROWS 54
 extern const struct tcnl_flower_row tcnl_flower_rows[TCNL_FLOWER_N_ROWS];
 
 #define TCNL_FOR_EACH_ROW(R)                            \
     for (const struct tcnl_flower_row *R = tcnl_flower_rows; \
          R < tcnl_flower_rows + TCNL_FLOWER_N_ROWS; R++)
+
+/* The keys of 'PRESENT', in their order. */
+#define TCNL_FOR_EACH_KEY(KEY, PRESENT)                                 \
+    for (uint64_t left_ = (PRESENT), KEY;                               \
+         left_ && (KEY = (uint64_t) __builtin_ctzll(left_), true);      \
+         left_ &= left_ - 1)
 
 static inline const uint8_t *
 tcnl_row_field(const struct tcnl_flower_fields *f,
@@ -35,14 +43,26 @@ tcnl_row_field(const struct tcnl_flower_fields *f,
     return (const uint8_t *) f + r->ofs;
 }
 
-/* Is this the row by which the key of 'f' is carried? */
-static inline bool
-tcnl_row_applies(const struct tcnl_flower_row *r, const struct tcnl_flower *f)
+/* The row by which 'key' of 'f' is carried, or NULL if it cannot be. */
+static inline const struct tcnl_flower_row *
+tcnl_row_of(const struct tcnl_flower *f, enum tcnl_key key)
 {
-    return f->present & TCNL_KEY_BIT(r->key)
-           && (!r->ip_proto
-               || (tcnl_flower_has(f, TCNL_KEY_IP_PROTO)
-                   && f->key.ip_proto == r->ip_proto));
+    const struct tcnl_flower_row *r = &tcnl_flower_rows[key];
+
+    if (!r->ip_proto) {
+        return r;
+    } else if (!tcnl_flower_has(f, TCNL_KEY_IP_PROTO)) {
+        return NULL;
+    } else if (r->ip_proto == f->key.ip_proto) {
+        return r;
+    }
+    for (r = &tcnl_flower_rows[TCNL_N_KEYS];
+         r < &tcnl_flower_rows[TCNL_FLOWER_N_ROWS]; r++) {
+        if (r->key == key && r->ip_proto == f->key.ip_proto) {
+            return r;
+        }
+    }
+    return NULL;
 }
 
 /* Bytes of options of Geneve in key and mask. */

@@ -8,6 +8,7 @@
 #include <linux/pkt_cls.h>
 #include "attr.h"
 #include "flower-row.h"
+#include "word.h"
 
 /* The names are pasted at the first level: <netinet/in.h> has macros IP_TOS
  * and IP_TTL. */
@@ -56,16 +57,10 @@ const struct tcnl_flower_row tcnl_flower_rows[] = {
     MASKED(IPV6_SRC, ipv6_src, 0, IPV6_SRC),
     MASKED(IPV6_DST, ipv6_dst, 0, IPV6_DST),
     MASKED(TP_SRC, tp_src, IPPROTO_TCP, TCP_SRC),
-    MASKED(TP_SRC, tp_src, IPPROTO_UDP, UDP_SRC),
-    MASKED(TP_SRC, tp_src, IPPROTO_SCTP, SCTP_SRC),
     MASKED(TP_DST, tp_dst, IPPROTO_TCP, TCP_DST),
-    MASKED(TP_DST, tp_dst, IPPROTO_UDP, UDP_DST),
-    MASKED(TP_DST, tp_dst, IPPROTO_SCTP, SCTP_DST),
     MASKED(TCP_FLAGS, tcp_flags, IPPROTO_TCP, TCP_FLAGS),
     MASKED(ICMP_TYPE, icmp_type, IPPROTO_ICMP, ICMPV4_TYPE),
-    MASKED(ICMP_TYPE, icmp_type, IPPROTO_ICMPV6, ICMPV6_TYPE),
     MASKED(ICMP_CODE, icmp_code, IPPROTO_ICMP, ICMPV4_CODE),
-    MASKED(ICMP_CODE, icmp_code, IPPROTO_ICMPV6, ICMPV6_CODE),
     MASKED(FLAGS, flags, 0, FLAGS),
     MASKED(CT_STATE, ct_state, 0, CT_STATE),
     MASKED(CT_ZONE, ct_zone, 0, CT_ZONE),
@@ -83,6 +78,14 @@ const struct tcnl_flower_row tcnl_flower_rows[] = {
     ENC(FLAGS, flags, FLAGS),
     NESTED(ENC_GBP, enc_gbp),
     NESTED(ENC_GENEVE, enc_geneve_len),
+
+    /* Further ways. */
+    MASKED(TP_SRC, tp_src, IPPROTO_UDP, UDP_SRC),
+    MASKED(TP_SRC, tp_src, IPPROTO_SCTP, SCTP_SRC),
+    MASKED(TP_DST, tp_dst, IPPROTO_UDP, UDP_DST),
+    MASKED(TP_DST, tp_dst, IPPROTO_SCTP, SCTP_DST),
+    MASKED(ICMP_TYPE, icmp_type, IPPROTO_ICMPV6, ICMPV6_TYPE),
+    MASKED(ICMP_CODE, icmp_code, IPPROTO_ICMPV6, ICMPV6_CODE),
 };
 
 _Static_assert(sizeof tcnl_flower_rows / sizeof tcnl_flower_rows[0]
@@ -139,18 +142,6 @@ static const char *const names[TCNL_N_KEYS] = {
     [TCNL_KEY_ENC_GENEVE] = "enc_geneve",
 };
 
-/* Every key has a row, so the first one is not before place 'key'. */
-static const struct tcnl_flower_row *
-row_of_key(enum tcnl_key key)
-{
-    const struct tcnl_flower_row *r = tcnl_flower_rows + key;
-
-    while (r->key != key) {
-        r++;
-    }
-    return r;
-}
-
 static uint8_t *
 field(struct tcnl_flower_fields *f, const struct tcnl_flower_row *r)
 {
@@ -164,11 +155,14 @@ apply_mask(struct tcnl_flower *f, const struct tcnl_flower_row *r)
 {
     uint8_t *value = field(&f->key, r);
     const uint8_t *mask = field(&f->mask, r);
-    uint8_t any = 0;
+    uint64_t any = 0;
 
-    for (unsigned int i = 0; i < r->size; i++) {
-        value[i] &= mask[i];
-        any |= mask[i];
+    for (unsigned int i = 0; i < r->size; i += 8) {
+        unsigned int n = r->size - i;
+        uint64_t m = tcnl_word_load(mask + i, n);
+
+        tcnl_word_store(value + i, tcnl_word_load(value + i, n) & m, n);
+        any |= m;
     }
     return any != 0;
 }
@@ -176,7 +170,7 @@ apply_mask(struct tcnl_flower *f, const struct tcnl_flower_row *r)
 unsigned int
 tcnl_key_size(enum tcnl_key key)
 {
-    return row_of_key(key)->size;
+    return tcnl_flower_rows[key].size;
 }
 
 const char *
@@ -186,18 +180,23 @@ tcnl_key_name(enum tcnl_key key)
 }
 
 void
-tcnl_flower_set(struct tcnl_flower *f, enum tcnl_key key, const void *value,
-                const void *mask)
+tcnl_flower_set(struct tcnl_flower *f, enum tcnl_key key, const void *value_,
+                const void *mask_)
 {
-    const struct tcnl_flower_row *r = row_of_key(key);
+    const struct tcnl_flower_row *r = &tcnl_flower_rows[key];
+    const uint8_t *value = value_, *mask = mask_;
+    uint64_t any = 0;
 
-    memcpy(field(&f->key, r), value, r->size);
-    if (mask) {
-        memcpy(field(&f->mask, r), mask, r->size);
-    } else {
-        memset(field(&f->mask, r), 0xff, r->size);
+    for (unsigned int i = 0; i < r->size; i += 8) {
+        unsigned int n = r->size - i;
+        uint64_t m = mask ? tcnl_word_load(mask + i, n) : UINT64_MAX;
+
+        tcnl_word_store(field(&f->key, r) + i,
+                        tcnl_word_load(value + i, n) & m, n);
+        tcnl_word_store(field(&f->mask, r) + i, m, n);
+        any |= m;
     }
-    if (apply_mask(f, r)) {
+    if (any) {
         f->present |= TCNL_KEY_BIT(key);
     } else {
         f->present &= ~TCNL_KEY_BIT(key);
@@ -252,8 +251,10 @@ put_tunnel_opts(struct tcnl_buffer *b, const struct tcnl_flower *f)
 void
 tcnl_flower_put(struct tcnl_buffer *b, const struct tcnl_flower *f)
 {
-    TCNL_FOR_EACH_ROW (r) {
-        if (!r->value || !tcnl_row_applies(r, f)) {
+    TCNL_FOR_EACH_KEY (key, f->present) {
+        const struct tcnl_flower_row *r = tcnl_row_of(f, key);
+
+        if (!r || !r->value) {
             continue;
         }
         tcnl_put(b, r->value, tcnl_row_field(&f->key, r), r->size);
@@ -460,7 +461,7 @@ in_range(const struct tcnl_flower *f)
     };
 
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
-        const struct tcnl_flower_row *r = row_of_key(ranges[i].key);
+        const struct tcnl_flower_row *r = &tcnl_flower_rows[ranges[i].key];
 
         if (tcnl_flower_has(f, ranges[i].key)
             && host_value(tcnl_row_field(&f->key, r), r->size)

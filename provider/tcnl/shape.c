@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stddef.h>
 #include "filter.h"
-#include "fnv.h"
+#include "word.h"
 
 uint64_t
 tcnl_shape_hash(const struct tcnl_flower *flower,
                 const struct tcnl_actions *actions)
 {
-    uint64_t hash = tcnl_flower_shape(flower, TCNL_FNV_BASIS);
+    uint64_t hash = tcnl_flower_shape(flower, TCNL_HASH_BASIS);
 
     return tcnl_actions_shape(actions, hash);
 }

@@ -23,7 +23,6 @@ tcnl_sources = \
 	%D%/flower-depend.c \
 	%D%/flower-row.h \
 	%D%/flower.c \
-	%D%/fnv.h \
 	%D%/mpls.c \
 	%D%/pedit.c \
 	%D%/police.c \
@@ -34,7 +33,8 @@ tcnl_sources = \
 	%D%/stats.c \
 	%D%/transport.c \
 	%D%/tunnel-key.c \
-	%D%/tunnel-opts.c
+	%D%/tunnel-opts.c \
+	%D%/word.h
 
 tcnl_headers = \
 	%D%/ack.h \
