@@ -77,8 +77,9 @@ translate(const struct parsed *p, const struct match *match)
     id.proto = flower.key.eth_type;
     id.prio = tcb_prio_for((OVS_FORCE ovs_be16) id.proto);
     if (tcb_actions_to_tc(NULL, &able, p->flow.actions.data,
-                          p->flow.actions.size, match, &flower, &actions,
-                          &uses, &why)) {
+                          p->flow.actions.size, &match->flow,
+                          &match->wc.masks, &flower, &actions, &uses,
+                          &why)) {
         return false;
     }
     memset(actions.cookie, 1, sizeof actions.cookie);

@@ -182,9 +182,9 @@ translate_pop_vlan(struct tcb_translation *t,
 
 /* The flow's IP protocol, 0 if there is none that could be matched. */
 static uint8_t
-flow_ip_proto(const struct match *match)
+flow_ip_proto(const struct flow *flow)
 {
-    return is_ip_any(&match->flow) ? match->flow.nw_proto : 0;
+    return is_ip_any(flow) ? flow->nw_proto : 0;
 }
 
 static const struct tcb_l4_csum *
@@ -211,7 +211,7 @@ matches_fragments(const struct tcnl_flower *flower)
 static int
 note_csum(struct tcb_translation *t, enum tcb_rewrite_layer layer)
 {
-    uint8_t ip_proto = flow_ip_proto(t->match);
+    uint8_t ip_proto = flow_ip_proto(t->flow);
     const struct tcb_l4_csum *l4;
 
     if (layer == TCB_LAYER_ETH) {
@@ -548,20 +548,21 @@ int
 tcb_actions_to_tc(const struct tcb_offload *offload,
                   const struct tcnl_abilities *able,
                   const struct nlattr *actions, size_t actions_len,
-                  const struct match *match, struct tcnl_flower *flower,
-                  struct tcnl_actions *tc, struct tcb_action_uses *uses,
-                  struct tcb_refusal *why)
+                  const struct flow *flow, const struct flow *masks,
+                  struct tcnl_flower *flower, struct tcnl_actions *tc,
+                  struct tcb_action_uses *uses, struct tcb_refusal *why)
 {
     struct tcb_translation t = {
         .offload = offload,
         .able = able,
-        .match = match,
+        .flow = flow,
+        .masks = masks,
         .flower = flower,
         .tc = tc,
         .uses = uses,
         .why = why,
-        .from_tunnel = (flow_tnl_dst_is_set(&match->flow.tunnel)
-                        || flow_tnl_src_is_set(&match->flow.tunnel)),
+        .from_tunnel = (flow_tnl_dst_is_set(&flow->tunnel)
+                        || flow_tnl_src_is_set(&flow->tunnel)),
     };
     int error;
 

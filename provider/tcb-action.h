@@ -53,8 +53,8 @@ struct tcb_action_uses {
 
 /* Translates 'actions_len' bytes of OVS_ACTION_ATTR_* at 'actions' for a flow
  * that matches 'flower' into 'tc'.  A rewrite of fields under a checksum needs
- * an exact IP protocol: it is added to 'flower' from 'match' (a copy of the
- * flow's match before tcb_match_to_flower() consumed it) if missing there.
+ * an exact IP protocol: it is added to 'flower' from 'flow' if missing there.
+ * 'masks' are the flow's before tcb_match_to_flower() consumed them.
  * The cookie itself is the caller's to set; here it is only decided which
  * actions carry it.
  * Returns 0, or EOPNOTSUPP with the reason in 'why'.  Thread-safe; looks up
@@ -62,9 +62,9 @@ struct tcb_action_uses {
 int tcb_actions_to_tc(const struct tcb_offload *,
                       const struct tcnl_abilities *,
                       const struct nlattr *actions, size_t actions_len,
-                      const struct match *match, struct tcnl_flower *flower,
-                      struct tcnl_actions *tc, struct tcb_action_uses *,
-                      struct tcb_refusal *why);
+                      const struct flow *flow, const struct flow *masks,
+                      struct tcnl_flower *flower, struct tcnl_actions *tc,
+                      struct tcb_action_uses *, struct tcb_refusal *why);
 
 /* The way back: appends OVS_ACTION_ATTR_* to 'out', which must be able to
  * grow.  Returns 0 or EOPNOTSUPP (not made by us). */

@@ -76,7 +76,7 @@ put_undo(struct tcb_translation *t)
     if (!undo.present) {
         return 0;
     }
-    if (!tcb_rewrite_undo(t->match, &t->done, &undo)) {
+    if (!tcb_rewrite_undo(t->flow, t->masks, &t->done, &undo)) {
         return tcb_refuse_action(t, "set in a branch of check_pkt_len");
     }
     t->csum |= t->undo_csum;

@@ -132,7 +132,8 @@ put_claimed(struct tcb_run *run, struct dpif_op *op, enum tcb_claim claimed,
     if (claimed == TCB_CLAIM_OLD) {
         replace(run, op, flow);
     } else {
-        if (!(op->flow_put.flags & DPIF_FP_MODIFY)) {
+        if (claimed == TCB_CLAIM_DEAD
+            && !(op->flow_put.flags & DPIF_FP_MODIFY)) {
             /* To OVS this is a new flow, whatever died under its ufid. */
             tcb_flow_reset_counters(&run->offload->flows, flow);
         }

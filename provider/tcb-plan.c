@@ -77,14 +77,14 @@ translate_match(struct tcb_offload *offload, struct match *match,
 
 static bool
 translate_actions(struct tcb_offload *offload,
-                  const struct dpif_flow_put *put, const struct match *match,
-                  struct tcb_put_plan *plan)
+                  const struct dpif_flow_put *put, const struct flow *flow,
+                  const struct flow *masks, struct tcb_put_plan *plan)
 {
     struct tcnl_actions *tc = &plan->actions;
 
     if (tcb_actions_to_tc(offload, &offload->abilities, put->actions,
-                          put->actions_len, match, &plan->flower, tc,
-                          &plan->uses, &plan->why)) {
+                          put->actions_len, flow, masks, &plan->flower,
+                          tc, &plan->uses, &plan->why)) {
         return false;
     }
     if (plan->uses.goto_chain && !offload->recirc_shared) {
@@ -136,8 +136,8 @@ enum tcb_verdict
 tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
              struct tcb_put_plan *plan)
 {
-    struct flow_wildcards masks;
     struct match match;
+    struct flow masks;
 
     if (!put->ufid || put->flags & DPIF_FP_PROBE
         || parse_key_and_mask_to_match(put->key, put->key_len, put->mask,
@@ -154,12 +154,9 @@ tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
         return TCB_PLAN_REFUSED;
     }
 
-    masks = match.wc;
-    if (!translate_match(offload, &match, plan)) {
-        return TCB_PLAN_REFUSED;
-    }
-    match.wc = masks;
-    if (!translate_actions(offload, put, &match, plan)
+    masks = match.wc.masks;
+    if (!translate_match(offload, &match, plan)
+        || !translate_actions(offload, put, &match.flow, &masks, plan)
         || !check_shape(offload, plan)
         || !find_parent(offload, plan)
         || !ref_meters(offload, &plan->uses, &plan->why)) {

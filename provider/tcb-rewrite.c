@@ -9,7 +9,7 @@
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
-#include "openvswitch/match.h"
+#include "flow.h"
 #include "packets.h"
 #include "util.h"
 
@@ -277,11 +277,10 @@ static const struct {
 };
 
 static bool
-undo_field(const struct match *match, size_t ofs, struct tcnl_rewrites *done,
-           enum tcnl_rewrite rw, struct tcnl_rewrites *undo)
+undo_field(const uint8_t *key, const uint8_t *mask,
+           struct tcnl_rewrites *done, enum tcnl_rewrite rw,
+           struct tcnl_rewrites *undo)
 {
-    const uint8_t *key = (const uint8_t *) &match->flow + ofs;
-    const uint8_t *mask = (const uint8_t *) &match->wc.masks + ofs;
     const uint8_t *set = tcnl_rewrite_field(&done->value, rw);
     const uint8_t *set_mask = tcnl_rewrite_field(&done->mask, rw);
     bool is_set = done->present & TCNL_RW_BIT(rw);
@@ -300,7 +299,8 @@ undo_field(const struct match *match, size_t ofs, struct tcnl_rewrites *done,
 }
 
 bool
-tcb_rewrite_undo(const struct match *match, const struct tcnl_rewrites *done_,
+tcb_rewrite_undo(const struct flow *flow, const struct flow *masks,
+                 const struct tcnl_rewrites *done_,
                  struct tcnl_rewrites *undo)
 {
     struct tcnl_rewrites done = *done_;
@@ -308,9 +308,11 @@ tcb_rewrite_undo(const struct match *match, const struct tcnl_rewrites *done_,
 
     for (size_t i = 0; i < ARRAY_SIZE(flow_fields); i++) {
         uint32_t bit = TCNL_RW_BIT(flow_fields[i].rw);
+        size_t ofs = flow_fields[i].ofs;
 
         if (left & bit) {
-            if (!undo_field(match, flow_fields[i].ofs, &done,
+            if (!undo_field((const uint8_t *) flow + ofs,
+                            (const uint8_t *) masks + ofs, &done,
                             flow_fields[i].rw, undo)) {
                 return false;
             }

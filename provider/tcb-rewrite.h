@@ -8,7 +8,7 @@
 #include "tcb-why.h"
 #include "tcnl/pedit.h"
 
-struct match;
+struct flow;
 struct nlattr;
 
 /* Which checksums a rewrite invalidates. */
@@ -34,9 +34,9 @@ void tcb_rewrite_merge(struct tcnl_rewrites *all,
                        const struct tcnl_rewrites *more);
 
 /* Gives the fields of 'undo' the values that the packet had: those that 'done'
- * has set, or those that it came with.  Returns false if 'match' does not say
- * all of the latter. */
-bool tcb_rewrite_undo(const struct match *match,
+ * has set, or those that it came with.  Returns false if 'flow' with 'masks'
+ * does not say all of the latter. */
+bool tcb_rewrite_undo(const struct flow *flow, const struct flow *masks,
                       const struct tcnl_rewrites *done,
                       struct tcnl_rewrites *undo);
 

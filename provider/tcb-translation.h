@@ -14,7 +14,7 @@ struct tcnl_abilities;
 struct tcb_translation {
     const struct tcb_offload *offload;
     const struct tcnl_abilities *able;
-    const struct match *match;
+    const struct flow *flow, *masks;    /* The whole match. */
     struct tcnl_flower *flower;
     struct tcnl_actions *tc;
     struct tcb_action_uses *uses;

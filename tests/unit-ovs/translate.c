@@ -47,19 +47,21 @@ const struct tcnl_abilities test_able = {
 void
 test_translate(const struct test_flow *flow, struct test_result *result)
 {
-    struct match match, copy;
+    struct match match;
+    struct flow masks;
 
     memset(result, 0, sizeof *result);
     test_flow_match(flow, &match);
-    copy = match;
-    result->error = tcb_match_to_flower(&copy, &test_able,
+    masks = match.wc.masks;
+    result->error = tcb_match_to_flower(&match, &test_able,
                                         flow->geneve, &result->flower,
                                         &result->chain, &result->why);
     if (!result->error) {
         result->error = tcb_actions_to_tc(NULL, &test_able, flow->actions.data,
-                                          flow->actions.size, &match,
-                                          &result->flower, &result->actions,
-                                          &result->uses, &result->why);
+                                          flow->actions.size, &match.flow,
+                                          &masks, &result->flower,
+                                          &result->actions, &result->uses,
+                                          &result->why);
     }
 }
 
