@@ -290,7 +290,8 @@ raw_build(struct job *job)
         struct twin_op op;
 
         make_op(&op, OURS, operation == MODIFY ? MODIFY : INSTALL, &flows, i);
-        if (tcb_plan_put(twins.ours, &op.op.flow_put, plan) != TCB_PLAN_OK) {
+        if (tcb_plan_put(twins.ours, NULL, &op.op.flow_put, plan)
+            != TCB_PLAN_OK) {
             ovs_fatal(0, "flow %"PRIu32": %s", i, plan->why.detail);
         }
         tcb_plan_unref_uses(twins.ours, &plan->uses);

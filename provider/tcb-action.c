@@ -568,6 +568,7 @@ tcb_actions_to_tc(const struct tcb_offload *offload,
 
     tcnl_actions_init(tc);
     uses->goto_chain = 0;
+    uses->of_key = false;
     uses->n_meters = 0;
     error = tcb_translate_list(&t, actions, actions_len, true, true);
     if (!error) {

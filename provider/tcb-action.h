@@ -47,6 +47,7 @@ struct tcnl_abilities;
 /* What a flow's actions refer to beyond the filter itself. */
 struct tcb_action_uses {
     uint32_t goto_chain;        /* 0: none. */
+    bool of_key;                /* Values that the flow's key says. */
     uint8_t n_meters;           /* Different ones. */
     uint32_t police[TCB_MAX_FLOW_METERS];   /* Police indexes. */
 };

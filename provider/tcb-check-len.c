@@ -79,6 +79,7 @@ put_undo(struct tcb_translation *t)
     if (!tcb_rewrite_undo(t->flow, t->masks, &t->done, &undo)) {
         return tcb_refuse_action(t, "set in a branch of check_pkt_len");
     }
+    t->uses->of_key = true;
     t->csum |= t->undo_csum;
     error = tcb_put_rewrites(t, &undo, TC_ACT_PIPE);
     t->undo.present = 0;

@@ -69,6 +69,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
     offload->keep_prios = true;
     atomic_init(&offload->enabled, false);
     atomic_init(&offload->probed, false);
+    atomic_init(&offload->generation, 1);
     tcb_flow_table_init(&offload->flows);
     tcb_protos_init(&offload->protos);
     tcb_chain_use_init(&offload->chains);

@@ -578,6 +578,7 @@ tcb_meter_del(const struct dpif_offload *offload, ofproto_meter_id id,
             police_get(meters, meter->index, stats);
         }
         meter_forget(meters, meter);
+        tcb_plans_outdate(tcb_offload_cast(offload));
     }
     ovs_mutex_unlock(&meters->io_mutex);
     return meter ? 0 : ENOENT;

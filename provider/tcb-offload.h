@@ -44,6 +44,8 @@ struct tcb_offload {
     atomic_bool probed;         /* 'abilities' is valid and constant. */
     struct tcnl_abilities abilities;
 
+    atomic_uint64_t generation; /* Of ports and meters, see tcb-template.h. */
+
     struct tcb_flow_table flows;
     struct tcb_protos protos;
     struct tcb_chain_use chains;

@@ -75,6 +75,20 @@ keep_prio(struct tcb_run *run, const struct tcnl_filter_id *id)
     }
 }
 
+/* The last message of the batch is for 'put'. */
+static void
+learn(struct tcb_run *run, const struct dpif_flow_put *put)
+{
+    struct tcb_worker *w = run->worker;
+    const struct tcnl_slot *slot = &w->batch.slots[w->batch.n_slots - 1];
+
+    if (!w->plan.template) {
+        tcb_templates_learn(&w->templates, put, &w->plan,
+                            ALIGNED_CAST(const struct nlmsghdr *,
+                                         w->batch.buffer.data + slot->ofs));
+    }
+}
+
 /* Gives 'plan' to the batch as 'kind'.  The references that the plan holds go
  * with the task. */
 static void
@@ -94,6 +108,7 @@ add_put(struct tcb_run *run, enum tcb_task_kind kind, struct dpif_op *op,
         task->uses = plan->uses;
         task->shape = plan->shape;
         task->was_in_tc = was_in_tc;
+        learn(run, &op->flow_put);
         if (kind == TCB_TASK_ADD) {
             keep_prio(run, &id);
         }
@@ -202,7 +217,8 @@ put(struct tcb_run *run, struct dpif_op *op, bool may_wait)
 {
     struct tcb_put_plan *plan = &run->worker->plan;
 
-    switch (tcb_plan_put(run->offload, &op->flow_put, plan)) {
+    switch (tcb_plan_put(run->offload, &run->worker->templates, &op->flow_put,
+                         plan)) {
     case TCB_PLAN_NOT_OURS:
         if (op->flow_put.ufid && !(op->flow_put.flags & DPIF_FP_PROBE)) {
             evict(run, op);
@@ -216,6 +232,7 @@ put(struct tcb_run *run, struct dpif_op *op, bool may_wait)
         evict(run, op);
         break;
     case TCB_PLAN_OK:
+        run->done.templated += plan->template != NULL;
         put_planned(run, op);
         break;
     }

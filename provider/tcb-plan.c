@@ -11,6 +11,7 @@
 #include "tcb-meter.h"
 #include "tcb-offload.h"
 #include "tcb-port.h"
+#include "tcb-template.h"
 #include "tcnl/shape.h"
 #include "util.h"
 
@@ -99,7 +100,7 @@ translate_actions(struct tcb_offload *offload,
     return true;
 }
 
-/* Comes last: a flow that is refused for this alone is offered again. */
+/* A flow that is refused for this alone is offered again. */
 static bool
 find_parent(struct tcb_offload *offload, struct tcb_put_plan *plan)
 {
@@ -132,15 +133,80 @@ check_shape(struct tcb_offload *offload, struct tcb_put_plan *plan)
     return true;
 }
 
+static uint64_t
+read_generation(const struct tcb_offload *offload_)
+{
+    struct tcb_offload *offload = CONST_CAST(struct tcb_offload *, offload_);
+    uint64_t generation;
+
+    atomic_read_explicit(&offload->generation, &generation,
+                         memory_order_acquire);
+    return generation;
+}
+
+void
+tcb_plans_outdate(struct tcb_offload *offload)
+{
+    uint64_t orig;
+
+    atomic_add_explicit(&offload->generation, 1, &orig, memory_order_acq_rel);
+}
+
+/* Comes last. */
+static enum tcb_verdict
+take_uses(struct tcb_offload *offload, struct tcb_put_plan *plan)
+{
+    if (!find_parent(offload, plan)
+        || !ref_meters(offload, &plan->uses, &plan->why)) {
+        return TCB_PLAN_REFUSED;
+    }
+    tcb_chain_use_ref(&offload->chains, plan->uses.goto_chain);
+    return TCB_PLAN_OK;
+}
+
+/* Returns false if there is no template for it, or its port is not what it
+ * was. */
+static bool
+use_template(struct tcb_offload *offload, struct tcb_templates *templates,
+             const struct dpif_flow_put *put, struct tcb_put_plan *plan)
+{
+    struct tcb_template *t = (templates
+                              ? tcb_templates_find(templates,
+                                                   plan->generation, put)
+                              : NULL);
+
+    plan->template = NULL;
+    plan->port = t ? tcb_port_find(offload, t->in_port) : NULL;
+    if (!plan->port || tcb_port_state(plan->port) != TCB_PORT_READY
+        || plan->port->up.ifindex != t->ifindex
+        || plan->port->hook != t->hook) {
+        return false;
+    }
+    plan->template = t;
+    plan->uses = t->uses;
+    plan->chain = t->chain;
+    plan->prio = t->prio;
+    plan->proto = t->proto;
+    plan->match_hash = tcb_template_set(t, put);
+    plan->shape = 0;
+    return true;
+}
+
 enum tcb_verdict
-tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
-             struct tcb_put_plan *plan)
+tcb_plan_put(struct tcb_offload *offload, struct tcb_templates *templates,
+             const struct dpif_flow_put *put, struct tcb_put_plan *plan)
 {
     struct match match;
     struct flow masks;
 
-    if (!put->ufid || put->flags & DPIF_FP_PROBE
-        || parse_key_and_mask_to_match(put->key, put->key_len, put->mask,
+    if (!put->ufid || put->flags & DPIF_FP_PROBE) {
+        return TCB_PLAN_NOT_OURS;
+    }
+    plan->generation = read_generation(offload);
+    if (use_template(offload, templates, put, plan)) {
+        return take_uses(offload, plan);
+    }
+    if (parse_key_and_mask_to_match(put->key, put->key_len, put->mask,
                                        put->mask_len, &match)) {
         return TCB_PLAN_NOT_OURS;
     }
@@ -157,14 +223,11 @@ tcb_plan_put(struct tcb_offload *offload, const struct dpif_flow_put *put,
     masks = match.wc.masks;
     if (!translate_match(offload, &match, plan)
         || !translate_actions(offload, put, &match.flow, &masks, plan)
-        || !check_shape(offload, plan)
-        || !find_parent(offload, plan)
-        || !ref_meters(offload, &plan->uses, &plan->why)) {
+        || !check_shape(offload, plan)) {
         return TCB_PLAN_REFUSED;
     }
-    tcb_chain_use_ref(&offload->chains, plan->uses.goto_chain);
     plan->match_hash = tcnl_flower_hash(&plan->flower);
-    return TCB_PLAN_OK;
+    return take_uses(offload, plan);
 }
 
 void

@@ -14,9 +14,13 @@ struct dpif_flow_put;
 struct tcb_flow;
 struct tcb_offload;
 struct tcb_port;
+struct tcb_template;
+struct tcb_templates;
 
 struct tcb_put_plan {
+    uint64_t generation;        /* Of what it rests on, see tcb-template.h. */
     struct tcb_port *port;      /* The in_port. */
+    struct tcb_template *template;  /* Or NULL, and the next two say it. */
     struct tcnl_flower flower;
     struct tcnl_actions actions;
     struct tcb_action_uses uses;
@@ -35,12 +39,16 @@ enum tcb_verdict {
     TCB_PLAN_NOT_OURS,          /* Not for this provider at all. */
 };
 
-/* Fills in 'plan'.  On TCB_PLAN_OK the plan holds references to the chain and
- * the meters that it uses: hand them over to a flow, or give them back with
- * tcb_plan_unref_uses().  Thread-safe. */
-enum tcb_verdict tcb_plan_put(struct tcb_offload *,
+/* Fills in 'plan', from one of the templates, if there is one that fits
+ * ('templates' may be NULL).  On TCB_PLAN_OK the plan holds references to the
+ * chain and the meters that it uses: hand them over to a flow, or give them
+ * back with tcb_plan_unref_uses().  Thread-safe. */
+enum tcb_verdict tcb_plan_put(struct tcb_offload *, struct tcb_templates *,
                               const struct dpif_flow_put *,
                               struct tcb_put_plan *plan);
+
+/* A port or a meter has been removed: plans made before are out of date. */
+void tcb_plans_outdate(struct tcb_offload *);
 
 void tcb_plan_unref_uses(struct tcb_offload *, const struct tcb_action_uses *);
 

@@ -15,6 +15,7 @@
 #include "tcb-offload.h"
 #include "tcb-operate.h"
 #include "tcb-placeholder.h"
+#include "tcb-plan.h"
 #include "tcnl/qdisc.h"
 #include "util.h"
 
@@ -358,6 +359,7 @@ tcb_port_del(struct tcb_offload *offload, odp_port_t port_no)
     if (!port) {
         return 0;
     }
+    tcb_plans_outdate(offload);
     if (tcb_port_state(port) != TCB_PORT_OFF) {
         set_state(port, TCB_PORT_OFF);
         tcb_flush(offload, port);

@@ -16,28 +16,33 @@
 
 VLOG_DEFINE_THIS_MODULE(tcb_run);
 
+static int
+build_put(struct tcnl_buffer *b, const struct tcb_put_plan *plan,
+          const struct tcb_flow *flow, uint16_t flags)
+{
+    struct tcnl_filter_id id;
+
+    if (plan->template) {
+        return tcnl_template_put(b, &plan->template->message,
+                                 tcb_flow_handle(flow), &flow->ufid, flags);
+    }
+    id = tcb_flow_filter_id(flow);
+    return tcnl_filter_put_new(b, &id, &plan->flower, &plan->actions,
+                               flags | (plan->echo ? NLM_F_ECHO : 0));
+}
+
 int
 tcb_build_add(struct tcnl_buffer *b, const struct tcb_run *run,
               const struct tcb_flow *flow)
 {
-    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
-    const struct tcb_put_plan *plan = &run->worker->plan;
-
-    return tcnl_filter_put_new(b, &id, &plan->flower, &plan->actions,
-                               NLM_F_CREATE | NLM_F_EXCL
-                               | (plan->echo ? NLM_F_ECHO : 0));
+    return build_put(b, &run->worker->plan, flow, NLM_F_CREATE | NLM_F_EXCL);
 }
 
 int
 tcb_build_replace(struct tcnl_buffer *b, const struct tcb_run *run,
                   const struct tcb_flow *flow)
 {
-    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
-    const struct tcb_put_plan *plan = &run->worker->plan;
-
-    return tcnl_filter_put_new(b, &id, &plan->flower, &plan->actions,
-                               NLM_F_CREATE
-                               | (plan->echo ? NLM_F_ECHO : 0));
+    return build_put(b, &run->worker->plan, flow, NLM_F_CREATE);
 }
 
 int

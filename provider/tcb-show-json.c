@@ -239,6 +239,7 @@ tcb_stats_json(struct tcb_offload *offload)
         { "replaces", &s.replaces },
         { "deletes", &s.dels },
         { "gets", &s.gets },
+        { "from_templates", &s.templated },
         { "evicted", &s.evicts },
         { "not_offloaded", &s.refused },
         { "kernel_errors", &s.batch.refused },

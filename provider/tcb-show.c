@@ -205,6 +205,8 @@ stats_text(struct tcb_offload *offload, struct ds *ds)
     ds_put_format(ds, "  done: %"PRIu64" added, %"PRIu64" replaced, %"PRIu64
                   " deleted, %"PRIu64" evicted, %"PRIu64" read\n", s.adds,
                   s.replaces, s.dels, s.evicts, s.gets);
+    ds_put_format(ds, "  translated: %"PRIu64" puts from templates\n",
+                  s.templated);
     ds_put_format(ds, "  not offloaded: %"PRIu64" (see tc-batch/why)\n",
                   s.refused);
     ds_put_format(ds, "  kernel: %"PRIu64" messages refused, %"PRIu64

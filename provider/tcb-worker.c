@@ -26,6 +26,7 @@ tcb_worker_pool_init(struct tcb_worker_pool *pool)
 static void
 worker_destroy(struct tcb_worker *w)
 {
+    tcb_templates_destroy(&w->templates);
     tcnl_batch_uninit(&w->aux);
     tcnl_batch_uninit(&w->batch);
     tcnl_transport_close(w->transport);
@@ -63,6 +64,7 @@ worker_create(void)
                            TCB_BATCH_BYTES)) {
         out_of_memory();
     }
+    tcb_templates_init(&w->templates);
     return w;
 }
 
@@ -131,6 +133,7 @@ tcb_worker_put(struct tcb_worker_pool *pool, struct tcb_worker *w,
     s->dels += done->dels;
     s->gets += done->gets;
     s->evicts += done->evicts;
+    s->templated += done->templated;
     s->refused += done->refused;
     s->settled += done->settled;
     for (int i = 0; i < TCB_N_SIZES; i++) {

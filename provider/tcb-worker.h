@@ -13,6 +13,7 @@
 #include "ovs-thread.h"
 #include "tcb-action.h"
 #include "tcb-plan.h"
+#include "tcb-template.h"
 #include "tcnl/batch.h"
 #include "tcnl/filter.h"
 
@@ -67,6 +68,7 @@ struct tcb_worker {
     struct tcb_task tasks[TCB_BATCH_SLOTS];
     struct tcb_eviction evictions[TCB_BATCH_SLOTS];
     unsigned int n_evictions;
+    struct tcb_templates templates;
     struct tcb_put_plan plan;   /* Scratch. */
     struct tcnl_filter_id placeholder;  /* Likewise. */
 };
@@ -77,6 +79,7 @@ struct tcb_worker {
 struct tcb_operate_stats {
     struct tcnl_batch_stats batch;
     uint64_t adds, replaces, dels, gets, evicts;    /* Done. */
+    uint64_t templated;         /* Puts whose filter came from a template. */
     uint64_t refused;           /* Puts that were not offloaded. */
     uint64_t settled;           /* UNKNOWN results cleared up by reading. */
     uint64_t sizes[TCB_N_SIZES];    /* Flushes by messages in them. */

@@ -46,6 +46,7 @@ ovs_tests = \
 	%D%/unit-ovs/test-placeholder \
 	%D%/unit-ovs/test-rounds \
 	%D%/unit-ovs/test-shapes \
+	%D%/unit-ovs/test-template \
 	%D%/unit-ovs/test-translate
 
 # What tests share, above all the scripted kernel.
@@ -129,11 +130,13 @@ ovs_test_objects = \
 	$(tests_unit_ovs_test_branches_OBJECTS) \
 	$(tests_unit_ovs_test_flow_table_OBJECTS) \
 	$(tests_unit_ovs_test_in_tree_OBJECTS) \
+	$(tests_unit_ovs_test_modify_OBJECTS) \
 	$(tests_unit_ovs_test_operate_OBJECTS) \
 	$(tests_unit_ovs_test_pending_OBJECTS) \
 	$(tests_unit_ovs_test_placeholder_OBJECTS) \
 	$(tests_unit_ovs_test_rounds_OBJECTS) \
 	$(tests_unit_ovs_test_shapes_OBJECTS) \
+	$(tests_unit_ovs_test_template_OBJECTS) \
 	$(tests_unit_ovs_test_translate_OBJECTS) \
 	$(tests_vm_churn_OBJECTS)
 if WITH_OVS
@@ -214,6 +217,13 @@ tests_unit_ovs_test_shapes_SOURCES = %D%/unit-ovs/test-shapes.c \
 tests_unit_ovs_test_shapes_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_shapes_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_shapes_LDADD = $(ovs_test_ldadd)
+
+tests_unit_ovs_test_template_SOURCES = %D%/unit-ovs/test-template.c \
+	$(bed_sources) $(flow_sources) %D%/unit-ovs/random-flow.c \
+	%D%/unit-ovs/random-flow.h
+tests_unit_ovs_test_template_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_template_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_template_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_translate_SOURCES = %D%/unit-ovs/test-translate.c \
 	$(translate_sources)

@@ -59,19 +59,30 @@ tcnl_flower_lacks(const struct tcnl_flower *a, const struct tcnl_flower *b,
 }
 
 uint64_t
+tcnl_flower_hash_key(enum tcnl_key key, const void *value, const void *mask)
+{
+    unsigned int size = tcnl_flower_rows[key].size;
+    uint64_t hash = tcnl_hash_word(TCNL_HASH_BASIS, key);
+
+    return tcnl_hash_add(tcnl_hash_add(hash, value, size), mask, size);
+}
+
+uint64_t
 tcnl_flower_hash(const struct tcnl_flower *f)
 {
     unsigned int geneve_len = tcnl_flower_geneve_len(f);
-    uint64_t hash = tcnl_hash_word(TCNL_HASH_BASIS, f->present);
+    uint64_t hash = 0;
 
     TCNL_FOR_EACH_KEY (key, f->present) {
-        const struct tcnl_flower_row *r = &tcnl_flower_rows[key];
-
-        hash = tcnl_hash_add(hash, tcnl_row_field(&f->key, r), r->size);
-        hash = tcnl_hash_add(hash, tcnl_row_field(&f->mask, r), r->size);
+        hash += tcnl_flower_hash_key(key, tcnl_flower_value(f, key),
+                                     tcnl_flower_mask(f, key));
     }
-    hash = tcnl_hash_add(hash, f->geneve.key, geneve_len);
-    return tcnl_hash_add(hash, f->geneve.mask, geneve_len);
+    if (geneve_len) {
+        hash += tcnl_hash_add(tcnl_hash_add(TCNL_HASH_BASIS, f->geneve.key,
+                                            geneve_len),
+                              f->geneve.mask, geneve_len);
+    }
+    return hash;
 }
 
 /* Keys whose values say which of the others the kernel looks at

@@ -173,6 +173,18 @@ tcnl_key_size(enum tcnl_key key)
     return tcnl_flower_rows[key].size;
 }
 
+const void *
+tcnl_flower_value(const struct tcnl_flower *f, enum tcnl_key key)
+{
+    return tcnl_row_field(&f->key, &tcnl_flower_rows[key]);
+}
+
+const void *
+tcnl_flower_mask(const struct tcnl_flower *f, enum tcnl_key key)
+{
+    return tcnl_row_field(&f->mask, &tcnl_flower_rows[key]);
+}
+
 const char *
 tcnl_key_name(enum tcnl_key key)
 {

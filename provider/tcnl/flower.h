@@ -178,6 +178,10 @@ void tcnl_flower_set(struct tcnl_flower *, enum tcnl_key,
 void tcnl_flower_set_geneve(struct tcnl_flower *, const uint8_t *value,
                             const uint8_t *mask, unsigned int len);
 
+/* Value and mask of a key that is present, of the size that it has. */
+const void *tcnl_flower_value(const struct tcnl_flower *, enum tcnl_key);
+const void *tcnl_flower_mask(const struct tcnl_flower *, enum tcnl_key);
+
 /* Copies what means anything. */
 void tcnl_flower_copy(struct tcnl_flower *, const struct tcnl_flower *);
 
@@ -218,8 +222,11 @@ int tcnl_flower_parse(const struct nlattr *options, struct tcnl_flower *);
 int tcnl_flower_set_protocol(struct tcnl_flower *, uint16_t proto);
 
 /* A hash of the keys, values and masks (not of the flags): with 64 bits, equal
- * for equal matches only, as far as it matters. */
+ * for equal matches only, as far as it matters.  It is the sum of those of the
+ * keys, so it can be told what it becomes when a value changes. */
 uint64_t tcnl_flower_hash(const struct tcnl_flower *);
+uint64_t tcnl_flower_hash_key(enum tcnl_key, const void *value,
+                              const void *mask);
 
 /* Is there something in 'a' that 'b', as the kernel reports it, does not have
  * in the same way?  Returns the name of the first such attribute, or NULL;

@@ -31,6 +31,7 @@ tcnl_sources = \
 	%D%/shape.c \
 	%D%/socket.c \
 	%D%/stats.c \
+	%D%/template.c \
 	%D%/transport.c \
 	%D%/tunnel-key.c \
 	%D%/tunnel-opts.c \
@@ -52,5 +53,6 @@ tcnl_headers = \
 	%D%/shape.h \
 	%D%/socket.h \
 	%D%/stats.h \
+	%D%/template.h \
 	%D%/transport.h \
 	%D%/tunnel-opts.h

@@ -402,7 +402,7 @@ twins_why(struct twins *twins, const struct test_flow *flow)
     struct twin_op op;
 
     twin_put(&op, OURS, flow, 0);
-    switch (tcb_plan_put(twins->ours, &op.op.flow_put, plan)) {
+    switch (tcb_plan_put(twins->ours, NULL, &op.op.flow_put, plan)) {
     case TCB_PLAN_OK:
         tcb_plan_unref_uses(twins->ours, &plan->uses);
         break;
