@@ -76,6 +76,8 @@ check_PROGRAMS += $(fuzz_targets)
 
 # Run in a machine with a kernel of its own, by vm/test-tcnl.sh.
 check_PROGRAMS += %D%/vm/tcnl-fence %D%/vm/tcnl-real
+tests_vm_tcnl_fence_SOURCES = %D%/vm/tcnl-fence.c %D%/tap.c %D%/tap.h
+tests_vm_tcnl_real_SOURCES = %D%/vm/tcnl-real.c %D%/tap.c %D%/tap.h
 
 if HAVE_CMOCKA
 LDADD += $(CMOCKA_LIBS)
@@ -149,7 +151,7 @@ tests_oracle_oracle_SOURCES = %D%/oracle/oracle.c \
 	%D%/oracle/coverage.c %D%/oracle/coverage.h \
 	%D%/oracle/filter-text.c %D%/oracle/filter-text.h \
 	%D%/oracle/round-trip.c %D%/oracle/round-trip.h \
-	%D%/oracle/twin.c %D%/oracle/twin.h \
+	%D%/oracle/twin.c %D%/oracle/twin.h %D%/tap.c %D%/tap.h \
 	$(flow_sources) $(oracle_sources)
 tests_oracle_oracle_CPPFLAGS = $(ovs_test_cppflags) \
 	-I$(srcdir)/tests/unit-ovs
@@ -232,7 +234,7 @@ tests_unit_ovs_test_translate_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_translate_LDADD = $(ovs_test_ldadd)
 tests_unit_ovs_test_translate_LDFLAGS = $(replacing)
 
-tests_vm_churn_SOURCES = %D%/vm/churn.c \
+tests_vm_churn_SOURCES = %D%/vm/churn.c %D%/tap.c %D%/tap.h \
 	%D%/oracle/twin.c %D%/oracle/twin.h \
 	%D%/vm/disturbance.c %D%/vm/disturbance.h \
 	%D%/vm/faulty-socket.c %D%/vm/faulty-socket.h \

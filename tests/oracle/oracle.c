@@ -26,6 +26,7 @@
 #include "random-flow.h"
 #include "random.h"
 #include "round-trip.h"
+#include "tap.h"
 #include "tcb-offload.h"
 #include "tcnl/dump.h"
 #include "tcnl/filter.h"
@@ -52,7 +53,6 @@ struct flow_case {
 static struct twins twins;
 static uint32_t next_number = 1;
 static unsigned int difference_counts[64];
-static unsigned int n_results, n_failed;
 
 /* Filters of the present round without a cookie, and its cases, whose numbers
  * follow each other. */
@@ -72,20 +72,6 @@ show(const char *text)
         printf("#   %.*s\n", len, text);
         text += len + (text[len] == '\n');
     }
-}
-
-static void
-result(bool ok, const char *format, ...)
-{
-    va_list args;
-
-    printf("%sok %u - ", ok ? "" : "not ", ++n_results);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-    fflush(stdout);
-    n_failed += !ok;
 }
 
 /* Cases. */
@@ -565,10 +551,10 @@ test_long(void)
         n_bad += get_cases(cases, ARRAY_SIZE(texts));
         ovsrcu_quiesce();
     }
-    result(!cases[0].error[OURS] && !cases[0].error[THEIRS]
+    tap_ok(!cases[0].error[OURS] && !cases[0].error[THEIRS]
            && cases[0].n_reported == 1 && !n_bad,
            "32 actions of TC are reported whole, %d times", N_WHOLE);
-    result(!cases[1].error[OURS] && !cases[1].error[THEIRS]
+    tap_ok(!cases[1].error[OURS] && !cases[1].error[THEIRS]
            && cases[1].n_reported == 1 && !n_bad,
            "3 headers with 128 bytes of Geneve options, too");
     del_cases(cases, ARRAY_SIZE(texts));
@@ -623,7 +609,7 @@ test_difference(const struct difference *d)
     read_filters(&c, 1);
     outcome = judge(&c, &why);
     coverage_note(&c.text, outcome);
-    result(d->kernel_refuses ? outcome == REFUSED
+    tap_ok(d->kernel_refuses ? outcome == REFUSED
            : outcome == KNOWN && *count > before, "difference: %s%s", d->name,
            d->kernel_refuses ? " (the kernel refuses it there)" : "");
     if (!d->kernel_refuses && *count == before) {
@@ -693,32 +679,17 @@ test_random(unsigned int n_flows)
                differences[i].name);
     }
     n_missing = coverage_print();
-    result(!totals.outcomes[WRONG], "%u random flows: no unknown difference",
+    tap_ok(!totals.outcomes[WRONG], "%u random flows: no unknown difference",
            n_flows);
-    result(!totals.unknown, "each filter belongs to a flow");
-    result(!totals.bad_gets, "a get gives back what was put");
-    result(!totals.bad_dumps, "a full dump gives back what was put");
-    result(!totals.not_deleted, "each flow can be deleted");
-    result(!n_missing, "every row is covered");
+    tap_ok(!totals.unknown, "each filter belongs to a flow");
+    tap_ok(!totals.bad_gets, "a get gives back what was put");
+    tap_ok(!totals.bad_dumps, "a full dump gives back what was put");
+    tap_ok(!totals.not_deleted, "each flow can be deleted");
+    tap_ok(!n_missing, "every row is covered");
     tcb_shape_counts_read(&twins.ours->shapes, &shapes);
-    result(shapes.verified && !shapes.refused, "the kernel takes filters of "
+    tap_ok(shapes.verified && !shapes.refused, "the kernel takes filters of "
            "%u shapes as they were sent, and ignores something in %u",
            shapes.verified, shapes.refused);
-}
-
-static unsigned int
-env_number(const char *name, unsigned int def)
-{
-    const char *value = getenv(name);
-    unsigned int number;
-
-    if (!value || !*value) {
-        return def;
-    }
-    if (!str_to_uint(value, 10, &number) || !number) {
-        ovs_fatal(0, "%s=%s is no number above 0", name, value);
-    }
-    return number;
 }
 
 int
@@ -734,17 +705,16 @@ main(int argc OVS_UNUSED, char *argv[])
     twins_open(&twins);
     /* The other provider has nothing like a placeholder. */
     twins.ours->keep_prios = false;
-    random_set_seed(env_number("ORACLE_SEED", 1));
+    random_set_seed(tap_env_number("ORACLE_SEED", 1));
     put_parents(parents);
     for (size_t i = 0; i < n_differences; i++) {
         test_difference(&differences[i]);
     }
     test_long();
-    test_random(env_number("ORACLE_FLOWS", 20000));
+    test_random(tap_env_number("ORACLE_FLOWS", 20000));
     for (int i = 0; i < RANDOM_FLOW_CHAINS; i++) {
         case_uninit(&parents[i]);
     }
     twins_close(&twins);
-    printf("1..%u\n", n_results);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return tap_done();
 }

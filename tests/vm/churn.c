@@ -24,6 +24,7 @@
 #include "ovs-thread.h"
 #include "random-flow.h"
 #include "random.h"
+#include "tap.h"
 #include "tcb-audit.h"
 #include "tcb-chain-use.h"
 #include "tcb-offload.h"
@@ -45,38 +46,6 @@ struct flow_pair {
 static struct twins twins;
 static struct flow_pair pairs[N_FLOWS];
 static atomic_bool stop;
-static unsigned int n_results, n_failed;
-
-/* Results. */
-
-static void
-result(bool ok, const char *format, ...)
-{
-    va_list args;
-
-    printf("%sok %u - ", ok ? "" : "not ", ++n_results);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-    fflush(stdout);
-    n_failed += !ok;
-}
-
-static unsigned int
-env_number(const char *name, unsigned int def)
-{
-    const char *value = getenv(name);
-    unsigned int number;
-
-    if (!value || !*value) {
-        return def;
-    }
-    if (!str_to_uint(value, 10, &number) || !number) {
-        ovs_fatal(0, "%s=%s is no number above 0", name, value);
-    }
-    return number;
-}
 
 /* Flows. */
 
@@ -272,7 +241,7 @@ work(void *w_)
 static void
 churn(unsigned int msec, bool others)
 {
-    unsigned int n_threads = env_number("CHURN_THREADS", 8);
+    unsigned int n_threads = tap_env_number("CHURN_THREADS", 8);
     struct worker *workers = xcalloc(n_threads, sizeof *workers);
     pthread_t *threads = xcalloc(n_threads, sizeof *threads);
     struct worker sum = { .n_refused = 0 };
@@ -374,10 +343,10 @@ check_audit(const char *when)
 
         n_counted += atomic_count_get(&port->n_flows);
     }
-    result(tcb_audit_is_clean(&a) && n_ours == n_live(),
+    tap_ok(tcb_audit_is_clean(&a) && n_ours == n_live(),
            "%s: table and kernel agree on %u flows (%u in the table, "
            "%"PRIuSIZE" findings)", when, n_ours, n_live(), a.n_findings);
-    result(n_counted == n_live(), "%s: so do the counts of the ports (%u)",
+    tap_ok(n_counted == n_live(), "%s: so do the counts of the ports (%u)",
            when, n_counted);
     tcb_audit_destroy(&a);
     return n_ours;
@@ -392,11 +361,11 @@ delete_all(const char *when)
         del_ufid(i);
         ovsrcu_quiesce();
     }
-    result(!check_audit(when), "%s: no filter is left", when);
+    tap_ok(!check_audit(when), "%s: no filter is left", when);
     for (uint32_t chain = 1; chain <= RANDOM_FLOW_CHAINS; chain++) {
         chains |= tcb_chain_in_use(&twins.ours->chains, chain);
     }
-    result(!chains, "%s: no chain is in use", when);
+    tap_ok(!chains, "%s: no chain is in use", when);
 }
 
 static void
@@ -430,13 +399,13 @@ test_overflow(void)
     faulty_sockets_set(FAULTS_NONE);
     del_ufid(N_FLOWS);
     tcb_worker_pool_stats(&twins.ours->workers, &after, &n_workers);
-    result(after.batch.overflows > before.batch.overflows
+    tap_ok(after.batch.overflows > before.batch.overflows
            && after.batch.unknown > before.batch.unknown,
            "%"PRIu64" overflows, %"PRIu64" results lost, %"PRIu64" settled",
            after.batch.overflows - before.batch.overflows,
            after.batch.unknown - before.batch.unknown,
            after.settled - before.settled);
-    result(check_audit("overflows") > N_OVERFLOW_FLOWS / 4,
+    tap_ok(check_audit("overflows") > N_OVERFLOW_FLOWS / 4,
            "overflows: flows are there all the same");
     delete_all("overflows, flows deleted");
 }
@@ -453,11 +422,11 @@ test_churn(unsigned int msec, bool others)
     printf("# so far %"PRIu64" overflows, %"PRIu64" answers lost, %"PRIu64
            " calls interrupted, %"PRIu64" sends failed\n", faults.overflows,
            faults.lost, faults.interrupted, faults.not_sent);
-    result(faults.overflows > 0, "%s: faults occurred", when);
-    result(!delete_missing(others), "%s: no filter is stranded, none is "
+    tap_ok(faults.overflows > 0, "%s: faults occurred", when);
+    tap_ok(!delete_missing(others), "%s: no filter is stranded, none is "
            "missing but those that others removed", when);
-    result(check_audit(when) > 0, "%s: flows are left", when);
-    result(tcb_flow_table_n_slots(table()) < 10 * N_FLOWS,
+    tap_ok(check_audit(when) > 0, "%s: flows are left", when);
+    tap_ok(tcb_flow_table_n_slots(table()) < 10 * N_FLOWS,
            "%s: the table has %"PRIu32" slots", when,
            tcb_flow_table_n_slots(table()));
     deleted = xasprintf("%s, flows deleted", when);
@@ -468,7 +437,7 @@ test_churn(unsigned int msec, bool others)
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
-    unsigned int seconds = env_number("CHURN_SECONDS", 10);
+    unsigned int seconds = tap_env_number("CHURN_SECONDS", 10);
 
     set_program_name(argv[0]);
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -476,13 +445,12 @@ main(int argc OVS_UNUSED, char *argv[])
         vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     }
     twins_open(&twins);
-    random_set_seed(env_number("CHURN_SEED", 1));
+    random_set_seed(tap_env_number("CHURN_SEED", 1));
     make_pairs();
     test_overflow();
     test_churn(seconds * 500, false);
     test_churn(seconds * 500, true);
     twins_close(&twins);
     free_pairs();
-    printf("1..%u\n", n_results);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return tap_done();
 }

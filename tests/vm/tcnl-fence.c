@@ -8,7 +8,6 @@
  * which all qdiscs may be lost, such as a dummy.  Prints TAP. */
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include "fake/fake-sample.h"
+#include "tap.h"
 #include "tcnl/batch.h"
 #include "tcnl/qdisc.h"
 #include "tcnl/socket.h"
@@ -27,29 +27,8 @@
 
 static struct tcnl_transport *transport;
 static int ifindex;
-static unsigned int n_cases, n_failed;
 static struct sample samples[SAMPLE_MAX];
 static unsigned int n_samples;
-
-static void __attribute__((format(printf, 2, 3)))
-ok(bool condition, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    printf("%sok %u - ", condition ? "" : "not ", ++n_cases);
-    vprintf(format, args);
-    putchar('\n');
-    va_end(args);
-    n_failed += !condition;
-}
-
-static void __attribute__((noreturn))
-bail(const char *what, int error)
-{
-    printf("Bail out! %s: %s\n", what, strerror(error));
-    exit(1);
-}
 
 static void
 renew_qdisc(void)
@@ -58,7 +37,7 @@ renew_qdisc(void)
 
     tcnl_qdisc_del(transport, ifindex, TCNL_QDISC_CLSACT, NULL);
     if (tcnl_qdisc_add(transport, ifindex, TCNL_QDISC_CLSACT, 0, &e)) {
-        bail("clsact", e.error);
+        tap_bail("clsact", e.error);
     }
 }
 
@@ -155,7 +134,7 @@ run(struct tcnl_batch *b, const struct message *messages, unsigned int n,
         const struct message *m = &messages[i];
 
         if (build(&b->buffer, m)) {
-            bail("build", EMSGSIZE);
+            tap_bail("build", EMSGSIZE);
         }
         tcnl_batch_add(b, m->what == GET || m->nl_flags ? 8192 : 0);
     }
@@ -216,21 +195,21 @@ test_fence(struct tcnl_batch *last, struct tcnl_batch *each)
             n_errnos[outcomes[0][i].error & 255]++;
         }
     }
-    ok(!n_different, "%d random batches: an ack for the last message tells as "
-       "much as one for each", N_ROUNDS);
-    ok(n_states[TCNL_OK] > 100 && n_states[TCNL_FAILED] > 100
-       && !n_states[TCNL_UNKNOWN] && !n_states[TCNL_NOT_SENT],
-       "%u messages done, %u refused, none unknown", n_states[TCNL_OK],
-       n_states[TCNL_FAILED]);
-    ok(n_errnos[EEXIST] && n_errnos[ENOENT] && n_errnos[EINVAL]
-       && n_errnos[ENODEV], "refused as there already (%u), not there (%u), "
-       "invalid (%u), without a device (%u)", n_errnos[EEXIST],
-       n_errnos[ENOENT], n_errnos[EINVAL], n_errnos[ENODEV]);
-    ok(each->stats.recvs > last->stats.recvs
-       && each->stats.messages == last->stats.messages,
-       "%ju answers to %ju messages, %ju with an ack each",
-       (uintmax_t) last->stats.recvs, (uintmax_t) last->stats.messages,
-       (uintmax_t) each->stats.recvs);
+    tap_ok(!n_different, "%d random batches: an ack for the last message "
+           "tells as much as one for each", N_ROUNDS);
+    tap_ok(n_states[TCNL_OK] > 100 && n_states[TCNL_FAILED] > 100
+           && !n_states[TCNL_UNKNOWN] && !n_states[TCNL_NOT_SENT],
+           "%u messages done, %u refused, none unknown", n_states[TCNL_OK],
+           n_states[TCNL_FAILED]);
+    tap_ok(n_errnos[EEXIST] && n_errnos[ENOENT] && n_errnos[EINVAL]
+           && n_errnos[ENODEV], "refused as there already (%u), not there "
+           "(%u), invalid (%u), without a device (%u)", n_errnos[EEXIST],
+           n_errnos[ENOENT], n_errnos[EINVAL], n_errnos[ENODEV]);
+    tap_ok(each->stats.recvs > last->stats.recvs
+           && each->stats.messages == last->stats.messages,
+           "%ju answers to %ju messages, %ju with an ack each",
+           (uintmax_t) last->stats.recvs, (uintmax_t) last->stats.messages,
+           (uintmax_t) each->stats.recvs);
 }
 
 /* ## Answers that do not fit. */
@@ -246,13 +225,13 @@ test_overflow(void)
     int error = tcnl_socket_open(2048, 0, &t);
 
     if (error) {
-        bail("small socket", error);
+        tap_bail("small socket", error);
     }
     printf("# a receive buffer of %zu bytes\n", t->rcvbuf);
     t->rcvbuf = TCNL_SOCKET_RCVBUF; /* So that nothing is split. */
     if (tcnl_batch_init(&small, t, MAX_MESSAGES, 1 << 20)
         || tcnl_batch_init(&good, transport, MAX_MESSAGES, 1 << 20)) {
-        bail("batch", ENOMEM);
+        tap_bail("batch", ENOMEM);
     }
     renew_qdisc();
     for (unsigned int i = 0; i < MAX_MESSAGES; i++) {
@@ -273,13 +252,13 @@ test_overflow(void)
         n_wrong += sent[i].state != TCNL_UNKNOWN
                    && sent[i].state != found[i].state;
     }
-    ok(small.stats.overflows && n_unknown,
-       "%u of %u results lost in an overflow", n_unknown, MAX_MESSAGES);
-    ok(n_executed, "%u of these were executed", n_executed);
-    ok(!n_wrong, "what is not said to be lost is as it was said");
+    tap_ok(small.stats.overflows && n_unknown,
+           "%u of %u results lost in an overflow", n_unknown, MAX_MESSAGES);
+    tap_ok(n_executed, "%u of these were executed", n_executed);
+    tap_ok(!n_wrong, "what is not said to be lost is as it was said");
     tcnl_batch_clear(&small);
     run(&small, gets, 1, sent);
-    ok(sent[0].state == found[0].state, "the next batch is sound");
+    tap_ok(sent[0].state == found[0].state, "the next batch is sound");
     tcnl_batch_uninit(&good);
     tcnl_batch_uninit(&small);
     tcnl_transport_close(t);
@@ -326,12 +305,12 @@ main(int argc, char *argv[])
         error = tcnl_batch_init(&each, transport, MAX_MESSAGES, 1 << 20);
     }
     if (error) {
-        bail("socket", error);
+        tap_bail("socket", error);
     }
     n_samples = samples_make(samples, ifindex);
     drop_police_samples();
     if (n_samples < MAX_MESSAGES) {
-        bail("samples", ENOENT);
+        tap_bail("samples", ENOENT);
     }
 
     test_fence(&last, &each);
@@ -341,6 +320,5 @@ main(int argc, char *argv[])
     tcnl_batch_uninit(&last);
     tcnl_batch_uninit(&each);
     tcnl_transport_close(transport);
-    printf("1..%u\n", n_cases);
-    return n_failed ? 1 : 0;
+    return tap_done();
 }

@@ -7,7 +7,6 @@
  * qdiscs may be lost, such as a dummy.  Prints TAP. */
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include <linux/tc_act/tc_mirred.h>
 #include <net/if.h>
 #include "fake/fake-sample.h"
+#include "tap.h"
 #include "tcnl/batch.h"
 #include "tcnl/dump.h"
 #include "tcnl/police.h"
@@ -29,31 +29,9 @@
 static struct tcnl_transport *transport;
 static struct tcnl_batch batch;
 static int ifindex;
-static unsigned int n_cases, n_failed;
 
 static struct sample samples[SAMPLE_MAX];
 static unsigned int n_samples;
-
-static bool __attribute__((format(printf, 2, 3)))
-ok(bool condition, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    printf("%sok %u - ", condition ? "" : "not ", ++n_cases);
-    vprintf(format, args);
-    putchar('\n');
-    va_end(args);
-    n_failed += !condition;
-    return condition;
-}
-
-static void __attribute__((noreturn))
-bail(const char *what, int error)
-{
-    printf("Bail out! %s: %s\n", what, strerror(error));
-    exit(1);
-}
 
 /* ## One request. */
 
@@ -148,17 +126,18 @@ test_one_qdisc(enum tcnl_qdisc_kind kind, enum tcnl_qdisc_kind other,
     struct tcnl_error e;
     struct tcnl_qdisc q;
 
-    ok(!tcnl_qdisc_add(transport, ifindex, kind, block, &e), "add %s", name);
-    ok(!tcnl_qdisc_get(transport, ifindex, &q, &e) && q.kind == kind
-       && q.ingress_block == block && !q.egress_block, "get %s", name);
-    ok(tcnl_qdisc_add(transport, ifindex, kind, block, &e) == EEXIST
-       && e.text[0], "a second one is refused: %s", e.text);
-    ok(tcnl_qdisc_add(transport, ifindex, other, 0, &e) == EEXIST
-       && e.text[0], "and another kind: %s", e.text);
-    ok(tcnl_qdisc_del(transport, ifindex, other, &e) == EINVAL && e.text[0],
-       "deleting the other kind is refused: %s", e.text);
-    ok(!tcnl_qdisc_del(transport, ifindex, kind, &e), "delete %s", name);
-    ok(qdisc_now() == TCNL_QDISC_NONE, "none after %s", name);
+    tap_ok(!tcnl_qdisc_add(transport, ifindex, kind, block, &e), "add %s",
+           name);
+    tap_ok(!tcnl_qdisc_get(transport, ifindex, &q, &e) && q.kind == kind
+           && q.ingress_block == block && !q.egress_block, "get %s", name);
+    tap_ok(tcnl_qdisc_add(transport, ifindex, kind, block, &e) == EEXIST
+           && e.text[0], "a second one is refused: %s", e.text);
+    tap_ok(tcnl_qdisc_add(transport, ifindex, other, 0, &e) == EEXIST
+           && e.text[0], "and another kind: %s", e.text);
+    tap_ok(tcnl_qdisc_del(transport, ifindex, other, &e) == EINVAL
+           && e.text[0], "deleting the other kind is refused: %s", e.text);
+    tap_ok(!tcnl_qdisc_del(transport, ifindex, kind, &e), "delete %s", name);
+    tap_ok(qdisc_now() == TCNL_QDISC_NONE, "none after %s", name);
 }
 
 static void
@@ -167,15 +146,15 @@ test_qdisc(void)
     struct tcnl_error e;
     struct tcnl_qdisc q;
 
-    ok(qdisc_now() == TCNL_QDISC_NONE, "no qdisc at first");
+    tap_ok(qdisc_now() == TCNL_QDISC_NONE, "no qdisc at first");
     test_one_qdisc(TCNL_QDISC_CLSACT, TCNL_QDISC_INGRESS, 0, "clsact");
     test_one_qdisc(TCNL_QDISC_INGRESS, TCNL_QDISC_CLSACT, 0, "ingress");
     test_one_qdisc(TCNL_QDISC_INGRESS, TCNL_QDISC_CLSACT, 77,
                    "ingress with a block");
-    ok(tcnl_qdisc_del(transport, ifindex, TCNL_QDISC_CLSACT, &e) != 0,
-       "delete of none fails: %s", e.text);
-    ok(tcnl_qdisc_get(transport, 0x7ffffff0, &q, &e) == ENODEV,
-       "no such device: %s", e.text);
+    tap_ok(tcnl_qdisc_del(transport, ifindex, TCNL_QDISC_CLSACT, &e) != 0,
+           "delete of none fails: %s", e.text);
+    tap_ok(tcnl_qdisc_get(transport, 0x7ffffff0, &q, &e) == ENODEV,
+           "no such device: %s", e.text);
 }
 
 /* ## Filters. */
@@ -193,7 +172,7 @@ add_all(void)
                                         NLM_F_CREATE | NLM_F_EXCL);
 
         if (error) {
-            bail(s->name, error);
+            tap_bail(s->name, error);
         }
         tcnl_batch_add(&batch, 0);
         if (tcnl_batch_has_room(&batch) && i + 1 < n_samples) {
@@ -201,7 +180,7 @@ add_all(void)
         }
         error = tcnl_batch_flush(&batch);
         if (error) {
-            bail("flush", error);
+            tap_bail("flush", error);
         }
         for (unsigned int j = base; j <= i; j++) {
             const struct tcnl_slot *slot = &batch.slots[j - base];
@@ -215,7 +194,7 @@ add_all(void)
         base = i + 1;
         tcnl_batch_clear(&batch);
     }
-    ok(!refused, "%u filters added by batches", n_samples);
+    tap_ok(!refused, "%u filters added by batches", n_samples);
 }
 
 struct dump {
@@ -275,11 +254,11 @@ check_reply(struct dump *dump, unsigned int i)
                                                   &reply.counters);
         if (reply.error || !reply_is(s, false)
             || reply.counters.has_times) {
-            ok(false, "%s, terse", s->name);
+            tap_ok(false, "%s, terse", s->name);
         }
     } else {
-        ok(!reply.error && reply_is(s, true), "%s (%d)", s->name,
-           reply.error);
+        tap_ok(!reply.error && reply_is(s, true), "%s (%d)", s->name,
+               reply.error);
     }
 }
 
@@ -313,15 +292,16 @@ dump_all(bool one_chain, bool terse)
     dump.id = samples[0].id;
     dump.one_chain = one_chain;
     dump.terse = terse;
-    ok(tcnl_dump_all(transport, build_dump, &dump, dump_cb, &dump, &e)
-       == TCNL_DUMP_COMPLETE, "dump is complete %s", e.text);
+    tap_ok(tcnl_dump_all(transport, build_dump, &dump, dump_cb, &dump, &e)
+           == TCNL_DUMP_COMPLETE, "dump is complete %s", e.text);
     for (unsigned int i = 0; i < n_samples; i++) {
         once += dump.seen[i] == 1;
     }
-    ok(once == n_samples && !dump.others && dump.headers == SAMPLE_MAX_PRIO,
-       "%s dump has each filter once and nothing else (%u, %u headers, "
-       "%u others)", terse ? "terse" : "full", once, dump.headers,
-       dump.others);
+    tap_ok(once == n_samples && !dump.others
+           && dump.headers == SAMPLE_MAX_PRIO,
+           "%s dump has each filter once and nothing else (%u, %u headers, "
+           "%u others)", terse ? "terse" : "full", once, dump.headers,
+           dump.others);
 }
 
 static void
@@ -342,7 +322,7 @@ find_sample(const char *name)
             return &samples[i];
         }
     }
-    bail(name, ENOENT);
+    tap_bail(name, ENOENT);
 }
 
 static void
@@ -352,27 +332,27 @@ test_changes(void)
     struct sample other = *s;
     struct tcnl_error e;
 
-    ok(ask(NEW, s, NLM_F_CREATE | NLM_F_EXCL, &e) == EEXIST && e.text[0],
-       "a taken handle: %s", e.text);
-    ok(!ask(GET, s, 0, &e) && reply.n == 1 && reply_is(s, true), "get");
+    tap_ok(ask(NEW, s, NLM_F_CREATE | NLM_F_EXCL, &e) == EEXIST && e.text[0],
+           "a taken handle: %s", e.text);
+    tap_ok(!ask(GET, s, 0, &e) && reply.n == 1 && reply_is(s, true), "get");
 
     other.actions = find_sample("ip: police")->actions;
-    ok(!ask(NEW, &other, NLM_F_CREATE | NLM_F_ECHO, &e) && reply.n == 1
-       && reply.type == RTM_NEWTFILTER && reply_is(&other, true),
-       "replace in place, with echo (%d)", reply.error);
+    tap_ok(!ask(NEW, &other, NLM_F_CREATE | NLM_F_ECHO, &e) && reply.n == 1
+           && reply.type == RTM_NEWTFILTER && reply_is(&other, true),
+           "replace in place, with echo (%d)", reply.error);
 
     tcnl_flower_set(&other.flower, TCNL_KEY_IP_TTL, "\100", NULL);
-    ok(ask(NEW, &other, NLM_F_CREATE, &e) == EINVAL,
-       "replace with another mask: %s", e.text);
+    tap_ok(ask(NEW, &other, NLM_F_CREATE, &e) == EINVAL,
+           "replace with another mask: %s", e.text);
 
     other = *find_sample("ip: police");
-    ok(!ask(DEL, &other, NLM_F_ECHO, &e) && reply.n == 1
-       && reply.type == RTM_DELTFILTER && reply_is(&other, true),
-       "delete with echo (%d)", reply.error);
-    ok(ask(GET, &other, 0, &e) == ENOENT && e.text[0], "it is gone: %s",
-       e.text);
-    ok(ask(DEL, &other, 0, &e) == ENOENT && e.text[0],
-       "a second delete: %s", e.text);
+    tap_ok(!ask(DEL, &other, NLM_F_ECHO, &e) && reply.n == 1
+           && reply.type == RTM_DELTFILTER && reply_is(&other, true),
+           "delete with echo (%d)", reply.error);
+    tap_ok(ask(GET, &other, 0, &e) == ENOENT && e.text[0], "it is gone: %s",
+           e.text);
+    tap_ok(ask(DEL, &other, 0, &e) == ENOENT && e.text[0],
+           "a second delete: %s", e.text);
 }
 
 static void
@@ -385,19 +365,19 @@ test_errors(void)
     s.actions.a[0].kind = TCNL_ACT_MIRRED;
     s.actions.a[0].mirred.ifindex = 0x7ffffff0;
     s.actions.a[0].mirred.eaction = TCA_EGRESS_REDIR;
-    ok(ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e) == ENODEV,
-       "redirect to no device: %s", e.text);
+    tap_ok(ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e) == ENODEV,
+           "redirect to no device: %s", e.text);
 
     s = *find_sample("ip: nothing else");
     s.id.handle = 99;
     s.id.proto = htons(ETH_P_IPV6);
-    ok(ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e) == EINVAL && e.text[0],
-       "another protocol at the prio: %s", e.text);
+    tap_ok(ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e) == EINVAL && e.text[0],
+           "another protocol at the prio: %s", e.text);
 
     s = *find_sample("ip: nothing else");
     s.id.ifindex = 0x7ffffff0;
-    ok(ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e) == ENODEV,
-       "no such device: %s", e.text);
+    tap_ok(ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e) == ENODEV,
+           "no such device: %s", e.text);
 }
 
 static void
@@ -407,14 +387,15 @@ test_chain(void)
     struct tcnl_error e;
 
     s.id.chain = 5;
-    ok(!ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e)
-       && !ask(GET, &s, 0, &e) && reply_is(&s, true), "a filter in chain 5");
-    ok(!ask(FLUSH, &s, 0, &e), "flush of chain 5 %s", e.text);
-    ok(ask(GET, &s, 0, &e) != 0, "it is empty: %s", e.text);
+    tap_ok(!ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e)
+           && !ask(GET, &s, 0, &e) && reply_is(&s, true),
+           "a filter in chain 5");
+    tap_ok(!ask(FLUSH, &s, 0, &e), "flush of chain 5 %s", e.text);
+    tap_ok(ask(GET, &s, 0, &e) != 0, "it is empty: %s", e.text);
     s.id.chain = 0;
-    ok(!ask(GET, &s, 0, &e), "chain 0 is not");
-    ok(!ask(FLUSH, &s, 0, &e), "flush of chain 0 %s", e.text);
-    ok(ask(GET, &s, 0, &e) != 0, "it is empty: %s", e.text);
+    tap_ok(!ask(GET, &s, 0, &e), "chain 0 is not");
+    tap_ok(!ask(FLUSH, &s, 0, &e), "flush of chain 0 %s", e.text);
+    tap_ok(ask(GET, &s, 0, &e) != 0, "it is empty: %s", e.text);
 }
 
 /* ## Shared blocks. */
@@ -425,18 +406,18 @@ test_block(void)
     struct sample s = *find_sample("ip: nothing else");
     struct tcnl_error e;
 
-    if (!ok(!tcnl_qdisc_add(transport, ifindex, TCNL_QDISC_INGRESS, 77, &e),
-            "ingress with block 77 %s", e.text)) {
+    if (!tap_ok(!tcnl_qdisc_add(transport, ifindex, TCNL_QDISC_INGRESS, 77,
+                                &e), "ingress with block 77 %s", e.text)) {
         return;
     }
     s.id.block = 77;
-    ok(!ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e), "a filter on a block %s",
-       e.text);
-    ok(!ask(GET, &s, 0, &e) && reply.info.id.block == 77
-       && !reply.info.id.ifindex && reply.info.id.handle == s.id.handle
-       && tcnl_flower_equal(&reply.flower, &s.flower), "get it");
-    ok(!ask(DEL, &s, NLM_F_ECHO, &e) && reply.info.id.block == 77,
-       "delete it");
+    tap_ok(!ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e),
+           "a filter on a block %s", e.text);
+    tap_ok(!ask(GET, &s, 0, &e) && reply.info.id.block == 77
+           && !reply.info.id.ifindex && reply.info.id.handle == s.id.handle
+           && tcnl_flower_equal(&reply.flower, &s.flower), "get it");
+    tap_ok(!ask(DEL, &s, NLM_F_ECHO, &e) && reply.info.id.block == 77,
+           "delete it");
     tcnl_qdisc_del(transport, ifindex, TCNL_QDISC_INGRESS, NULL);
 }
 
@@ -558,17 +539,17 @@ test_meters(void)
         make_meter(&p, &meters[i]);
         as_sent = (!ask_police(i % 2 ? P_REPLACE : P_NEW, &p, &e)
                    && !ask_police(P_GET, &p, &e) && meter_is(&p, 0));
-        ok(as_sent, "meter %u: %ju B/s, %ju B, %ju/s, %ju packets %s", i,
-           (uintmax_t) meter.info.police.rate,
-           (uintmax_t) meter.info.police.burst,
-           (uintmax_t) meter.info.police.pkt_rate,
-           (uintmax_t) meter.info.police.pkt_burst, e.text);
+        tap_ok(as_sent, "meter %u: %ju B/s, %ju B, %ju/s, %ju packets %s", i,
+               (uintmax_t) meter.info.police.rate,
+               (uintmax_t) meter.info.police.burst,
+               (uintmax_t) meter.info.police.pkt_rate,
+               (uintmax_t) meter.info.police.pkt_burst, e.text);
         if (i % 2) {
-            ok(!ask_police(P_DEL, &p, &e) && meter_is(&p, 0),
-               "delete with echo %s", e.text);
+            tap_ok(!ask_police(P_DEL, &p, &e) && meter_is(&p, 0),
+                   "delete with echo %s", e.text);
         }
     }
-    ok(ask_police(P_NEW, &p, &e) == EEXIST, "a taken index: %s", e.text);
+    tap_ok(ask_police(P_NEW, &p, &e) == EEXIST, "a taken index: %s", e.text);
 }
 
 /* While filters are bound to it. */
@@ -580,13 +561,13 @@ test_bound_meter(void)
     struct police_request r = { .what = P_DUMP };
 
     make_meter(&p, &meters[2]);
-    ok(!ask_police(P_REPLACE, &p, &e) && !ask_police(P_GET, &p, &e)
-       && meter_is(&p, 1), "replace of a bound meter %s", e.text);
+    tap_ok(!ask_police(P_REPLACE, &p, &e) && !ask_police(P_GET, &p, &e)
+           && meter_is(&p, 1), "replace of a bound meter %s", e.text);
     memset(&meter, 0, sizeof meter);
-    ok(tcnl_dump_all(transport, build_police, &r, meter_dump_cb, NULL, &e)
-       == TCNL_DUMP_COMPLETE && meter_is(&p, 1), "dump of meters");
-    ok(ask_police(P_DEL, &p, &e) == EPERM && e.text[0],
-       "delete of a bound meter: %s", e.text);
+    tap_ok(tcnl_dump_all(transport, build_police, &r, meter_dump_cb, NULL, &e)
+           == TCNL_DUMP_COMPLETE && meter_is(&p, 1), "dump of meters");
+    tap_ok(ask_police(P_DEL, &p, &e) == EPERM && e.text[0],
+           "delete of a bound meter: %s", e.text);
 }
 
 static void
@@ -604,8 +585,8 @@ test_free_meter(void)
         }
         usleep(10000);
     }
-    ok(!error, "delete of the meter when its filters are gone %s", e.text);
-    ok(ask_police(P_GET, &p, &e) == ENOENT, "it is gone: %s", e.text);
+    tap_ok(!error, "delete of the meter when its filters are gone %s", e.text);
+    tap_ok(ask_police(P_GET, &p, &e) == ENOENT, "it is gone: %s", e.text);
 }
 
 /* ## Probing. */
@@ -619,14 +600,17 @@ test_probe(uint32_t parent)
                                 .prio = 65535, .handle = 0x7f000001,
                                 .proto = htons(0x88b5) } };
 
-    ok(!tcnl_probe(transport, ifindex, parent, &a, &e), "probe %s", e.text);
-    ok(a.flower && a.own_handles && a.terse_dump && a.ext_ack && a.multi_mask
-       && a.police_pkts && a.no_percpu_stats && a.enc_flags && a.vxlan_gbp,
-       "all abilities (%d%d%d%d%d%d%d%d%d)", a.flower, a.own_handles,
-       a.terse_dump, a.ext_ack, a.multi_mask, a.police_pkts,
-       a.no_percpu_stats, a.enc_flags, a.vxlan_gbp);
-    ok(a.ct_states == 0x3f, "all states of connections (0x%x)", a.ct_states);
-    ok(ask(GET, &s, 0, &e) != 0, "nothing is left behind: %s", e.text);
+    tap_ok(!tcnl_probe(transport, ifindex, parent, &a, &e), "probe %s",
+           e.text);
+    tap_ok(a.flower && a.own_handles && a.terse_dump && a.ext_ack
+           && a.multi_mask && a.police_pkts && a.no_percpu_stats
+           && a.enc_flags && a.vxlan_gbp,
+           "all abilities (%d%d%d%d%d%d%d%d%d)", a.flower, a.own_handles,
+           a.terse_dump, a.ext_ack, a.multi_mask, a.police_pkts,
+           a.no_percpu_stats, a.enc_flags, a.vxlan_gbp);
+    tap_ok(a.ct_states == 0x3f, "all states of connections (0x%x)",
+           a.ct_states);
+    tap_ok(ask(GET, &s, 0, &e) != 0, "nothing is left behind: %s", e.text);
 }
 
 int
@@ -644,14 +628,14 @@ main(int argc, char *argv[])
         error = tcnl_batch_init(&batch, transport, 128, 1 << 20);
     }
     if (error) {
-        bail("socket", error);
+        tap_bail("socket", error);
     }
     n_samples = samples_make(samples, ifindex);
 
     test_qdisc();
     test_block();
     if (tcnl_qdisc_add(transport, ifindex, TCNL_QDISC_CLSACT, 0, NULL)) {
-        bail("clsact", errno);
+        tap_bail("clsact", errno);
     }
     test_probe(TCNL_PARENT_INGRESS);
     test_probe(TCNL_PARENT_EGRESS);
@@ -666,6 +650,5 @@ main(int argc, char *argv[])
 
     tcnl_batch_uninit(&batch);
     tcnl_transport_close(transport);
-    printf("1..%u\n", n_cases);
-    return n_failed ? 1 : 0;
+    return tap_done();
 }

@@ -19,7 +19,7 @@ if [ -z "$program" ]; then
         -I"$build/include" -I"$build/lib" -I"$src/provider" -I"$src/tests" \
         -I"$src/tests/oracle" -I"$src/tests/unit-ovs" -o "$program" \
         "$src"/tests/vm/{churn,disturbance,faulty-socket}.c \
-        "$src/tests/oracle/twin.c" \
+        "$src"/tests/{tap,oracle/twin}.c \
         "$src"/tests/unit-ovs/{random-flow,flow-text}.c \
         "$build/lib/.libs/libopenvswitch.a" "${wraps[@]}" -lmnl -latomic -lm
 fi

@@ -17,7 +17,7 @@ run() {
     local program=${2:-$tmp/$1} status=0
     if [ -z "${2-}" ]; then
         ${CC:-gcc} -std=gnu11 -I"$src/provider" -I"$src/tests" -o "$program" \
-            "$src/tests/vm/$1.c" "$src/tests/fake/fake-sample.c" \
+            "$src/tests/vm/$1.c" "$src"/tests/{tap,fake/fake-sample}.c \
             "${objects[@]}" -lmnl
     fi
     ip netns exec tcnl "$program" tcnl0 >"$tmp/out" || status=$?
