@@ -36,6 +36,8 @@ abilities_json(const struct tcb_offload *offload)
                         json_boolean_create(a->own_handles));
         json_object_put(json, "terse_dump",
                         json_boolean_create(a->terse_dump));
+        json_object_put(json, "terse_echo",
+                        json_boolean_create(a->terse_echo));
         json_object_put(json, "ext_ack", json_boolean_create(a->ext_ack));
         json_object_put(json, "multi_mask",
                         json_boolean_create(a->multi_mask));

@@ -27,6 +27,7 @@ show_kernel(const struct tcb_offload *offload, struct ds *ds)
     } abilities[] = {
         { "chosen handles", a->own_handles },
         { "terse dumps", a->terse_dump },
+        { "terse echo of deletes", a->terse_echo },
         { "several masks per prio", a->multi_mask },
         { "error texts", a->ext_ack },
         { "packet rates", a->police_pkts },

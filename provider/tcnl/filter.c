@@ -40,6 +40,16 @@ begin(struct tcnl_buffer *b, uint16_t type, uint16_t nl_flags,
     tcnl_put_string(b, TCA_KIND, "flower");
 }
 
+static void
+put_terse_flag(struct tcnl_buffer *b)
+{
+    static const struct nla_bitfield32 flags = {
+        TCA_DUMP_FLAGS_TERSE, TCA_DUMP_FLAGS_TERSE
+    };
+
+    tcnl_put(b, TCA_DUMP_FLAGS, &flags, sizeof flags);
+}
+
 int
 tcnl_filter_put_new(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
                     const struct tcnl_flower *flower,
@@ -91,6 +101,9 @@ tcnl_filter_put_del(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
         return EINVAL;
     }
     begin(b, RTM_DELTFILTER, nl_flags, id);
+    if (nl_flags & NLM_F_ECHO) {
+        put_terse_flag(b);
+    }
     return tcnl_msg_end(b, NULL);
 }
 
@@ -127,11 +140,7 @@ tcnl_filter_put_dump(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
         tcnl_put_u32(b, TCA_CHAIN, id->chain);
     }
     if (terse) {
-        static const struct nla_bitfield32 flags = {
-            TCA_DUMP_FLAGS_TERSE, TCA_DUMP_FLAGS_TERSE
-        };
-
-        tcnl_put(b, TCA_DUMP_FLAGS, &flags, sizeof flags);
+        put_terse_flag(b);
     }
     return tcnl_msg_end(b, NULL);
 }

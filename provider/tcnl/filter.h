@@ -28,7 +28,9 @@ struct tcnl_filter_id {
 /* Each puts one whole message and returns 0 or EMSGSIZE.  TCA_KIND "flower"
  * is always sent: without it the kernel takes RTNL.  'nl_flags' are added to
  * NLM_F_REQUEST: NLM_F_CREATE | NLM_F_EXCL to add, NLM_F_CREATE to replace in
- * place, NLM_F_ECHO for the reply with final counters.
+ * place, NLM_F_ECHO for the reply with final counters.  The echo of a delete
+ * is asked for in the terse form, which a kernel gives if it has our patch for
+ * it; others overlook that, and give the full form.
  *
  * Two put nothing and return EINVAL for what would do harm in silence:
  * tcnl_filter_put_new() if the match is not complete (see

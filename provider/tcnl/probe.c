@@ -54,6 +54,14 @@ build_del(struct tcnl_buffer *b, const void *probe_)
 }
 
 static int
+build_del_echoed(struct tcnl_buffer *b, const void *probe_)
+{
+    const struct probe *p = probe_;
+
+    return tcnl_filter_put_del(b, &p->id, NLM_F_ECHO);
+}
+
+static int
 build_get(struct tcnl_buffer *b, const void *probe_)
 {
     const struct probe *p = probe_;
@@ -229,6 +237,24 @@ probe_dump(struct probe *p)
 }
 
 static void
+del_cb(void *probe_, unsigned int slot, const struct nlmsghdr *nlh)
+{
+    struct probe *p = probe_;
+    struct tcnl_filter_info info;
+
+    (void) slot;
+    p->able->terse_echo = !tcnl_filter_parse(nlh, &info) && info.acts
+                          && !info.has_keys;
+}
+
+static void
+probe_echo(struct probe *p)
+{
+    p->id.handle = FIRST_HANDLE;
+    tcnl_transact(p->transport, build_del_echoed, p, del_cb, p, NULL);
+}
+
+static void
 probe_second(struct probe *p)
 {
     if (add(p, 1, NULL)) {
@@ -401,6 +427,7 @@ tcnl_probe(struct tcnl_transport *transport, int ifindex, uint32_t parent,
         probe_second(&p);
         probe_text(&p);
         probe_police(&p);
+        probe_echo(&p);
     }
     delete_filters(&p);
     if (!result) {

@@ -23,6 +23,7 @@ struct tcnl_abilities {
     bool flower;                /* Flower filters can be added at all. */
     bool own_handles;           /* A chosen handle is kept. */
     bool terse_dump;            /* TCA_DUMP_FLAGS_TERSE honoured (5.8). */
+    bool terse_echo;            /* The same in a delete's echo (our patch). */
     bool ext_ack;               /* Error texts arrive. */
     bool multi_mask;            /* Several masks in one prio (4.19). */
     bool police_pkts;           /* Packet rates (TCA_POLICE_PKTRATE64). */

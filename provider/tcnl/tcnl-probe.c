@@ -306,6 +306,8 @@ print(const struct result *r)
     print_ability(r, "own_handles", "handles chosen by the user",
                   a->own_handles);
     print_ability(r, "terse_dump", "dumps of counters only", a->terse_dump);
+    print_ability(r, "terse_echo", "deletes that answer with counters only",
+                  a->terse_echo);
     print_ability(r, "ext_ack", "reasons with errors", a->ext_ack);
     print_ability(r, "multi_mask", "several masks at one priority",
                   a->multi_mask);

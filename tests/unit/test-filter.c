@@ -187,10 +187,11 @@ static void
 test_bytes_others(void **state)
 {
     static const uint8_t delete[] = {
-        0x30, 0, 0, 0, 0x2d, 0, 0x09, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0x3c, 0, 0, 0, 0x2d, 0, 0x09, 0, 0, 0, 0, 0, 0, 0, 0, 0,
         0, 0, 0, 0, 0x0a, 0, 0, 0, 4, 3, 2, 1, 0xf2, 0xff, 0xff, 0xff,
         0x08, 0x06, 2, 0,
         11, 0, 1, 0, 'f', 'l', 'o', 'w', 'e', 'r', 0, 0,
+        12, 0, 15, 0, 1, 0, 0, 0, 1, 0, 0, 0,
     };
     static const uint8_t dump[] = {
         0x38, 0, 0, 0, 0x2e, 0, 0x01, 0x03, 0, 0, 0, 0, 0, 0, 0, 0,

@@ -48,7 +48,7 @@ struct filter {
 struct model {
     /* What it can do. */
     bool no_flower, own_choice, no_text, one_mask, no_pkts, no_flags;
-    bool no_enc_flags, no_gbp, any_ct_state;
+    bool no_enc_flags, no_gbp, any_ct_state, full_echo;
     uint16_t ct_states;
     enum terse terse;
 
@@ -121,6 +121,27 @@ put_filter(const struct filter *f)
 {
     assert_int_equal(tcnl_filter_put_new(&m->buffer, &f->id, &f->flower,
                                          &f->actions, 0), 0);
+}
+
+/* The two attributes of the terse form. */
+static void
+put_terse(const struct filter *f, uint16_t type, uint16_t flags)
+{
+    struct tcmsg tcm = {
+        .tcm_ifindex = f->id.ifindex,
+        .tcm_parent = f->id.parent,
+        .tcm_handle = f->id.handle,
+        .tcm_info = (uint32_t) f->id.prio << 16 | f->id.proto,
+    };
+    size_t options;
+
+    tcnl_msg_begin(&m->buffer, type, flags, &tcm, sizeof tcm);
+    tcnl_put_string(&m->buffer, TCA_KIND, "flower");
+    options = tcnl_nest_begin(&m->buffer, TCA_OPTIONS);
+    tcnl_put_u32(&m->buffer, TCA_FLOWER_FLAGS, f->flower.cls_flags);
+    tcnl_actions_put(&m->buffer, TCA_FLOWER_ACT, &f->actions);
+    tcnl_nest_end(&m->buffer, options);
+    assert_int_equal(tcnl_msg_end(&m->buffer, NULL), 0);
 }
 
 /* Of keys that it does not know it leaves out one, and refuses others. */
@@ -206,6 +227,14 @@ del_filter(const struct nlmsghdr *nlh, struct fake_verdict *v)
     parse_filter(nlh, &id, &info);
     f = find_filter(id.id.handle);
     if (f) {
+        if (nlh->nlmsg_flags & NLM_F_ECHO) {
+            if (m->full_echo) {
+                put_filter(f);
+            } else {
+                put_terse(f, RTM_DELTFILTER, 0);
+            }
+            reply(v, 0);
+        }
         *f = m->filters[--m->n_filters];
     } else {
         refuse(v, ENOENT, "Specified filter handle not found");
@@ -228,27 +257,6 @@ get_filter(const struct nlmsghdr *nlh, struct fake_verdict *v)
     }
 }
 
-/* The two attributes of the terse form. */
-static void
-put_terse(const struct filter *f)
-{
-    struct tcmsg tcm = {
-        .tcm_ifindex = f->id.ifindex,
-        .tcm_parent = f->id.parent,
-        .tcm_handle = f->id.handle,
-        .tcm_info = (uint32_t) f->id.prio << 16 | f->id.proto,
-    };
-    size_t options;
-
-    tcnl_msg_begin(&m->buffer, RTM_NEWTFILTER, NLM_F_MULTI, &tcm, sizeof tcm);
-    tcnl_put_string(&m->buffer, TCA_KIND, "flower");
-    options = tcnl_nest_begin(&m->buffer, TCA_OPTIONS);
-    tcnl_put_u32(&m->buffer, TCA_FLOWER_FLAGS, f->flower.cls_flags);
-    tcnl_actions_put(&m->buffer, TCA_FLOWER_ACT, &f->actions);
-    tcnl_nest_end(&m->buffer, options);
-    assert_int_equal(tcnl_msg_end(&m->buffer, NULL), 0);
-}
-
 static void
 dump_filters(const struct nlmsghdr *nlh)
 {
@@ -264,7 +272,7 @@ dump_filters(const struct nlmsghdr *nlh)
     }
     for (unsigned int i = 0; i < m->n_filters; i++) {
         if (m->terse == HONOURED) {
-            put_terse(&m->filters[i]);
+            put_terse(&m->filters[i], RTM_NEWTFILTER, NLM_F_MULTI);
         } else {
             put_filter(&m->filters[i]);
         }
@@ -385,8 +393,9 @@ end(void)
 }
 
 static const struct tcnl_abilities all = {
-    .flower = true, .own_handles = true, .terse_dump = true, .ext_ack = true,
-    .multi_mask = true, .police_pkts = true, .no_percpu_stats = true,
+    .flower = true, .own_handles = true, .terse_dump = true,
+    .terse_echo = true, .ext_ack = true, .multi_mask = true,
+    .police_pkts = true, .no_percpu_stats = true,
     .ct_states = ALL_CT_STATES, .enc_flags = true, .vxlan_gbp = true,
 };
 static const struct tcnl_abilities none;
@@ -397,6 +406,7 @@ assert_abilities(const struct tcnl_abilities *expected)
     assert_int_equal(able.flower, expected->flower);
     assert_int_equal(able.own_handles, expected->own_handles);
     assert_int_equal(able.terse_dump, expected->terse_dump);
+    assert_int_equal(able.terse_echo, expected->terse_echo);
     assert_int_equal(able.ext_ack, expected->ext_ack);
     assert_int_equal(able.multi_mask, expected->multi_mask);
     assert_int_equal(able.police_pkts, expected->police_pkts);
@@ -445,9 +455,9 @@ test_own_choice(void **state)
     /* No handle can be taken, and no filter be found by its own: what depends
      * on it is not found. */
     (void) state;
-    expected.own_handles = expected.terse_dump = expected.ext_ack
-        = expected.no_percpu_stats = expected.enc_flags = expected.vxlan_gbp
-        = false;
+    expected.own_handles = expected.terse_dump = expected.terse_echo
+        = expected.ext_ack = expected.no_percpu_stats = expected.enc_flags
+        = expected.vxlan_gbp = false;
     expected.ct_states = 0;
     begin();
     m->own_choice = true;
@@ -469,6 +479,19 @@ test_terse(void **state)
         assert_probe(&expected);
         end();
     }
+}
+
+static void
+test_full_echo(void **state)
+{
+    struct tcnl_abilities expected = all;
+
+    (void) state;
+    expected.terse_echo = false;
+    begin();
+    m->full_echo = true;
+    assert_probe(&expected);
+    end();
 }
 
 static void
@@ -692,6 +715,7 @@ main(void)
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_own_choice),
         cmocka_unit_test(test_terse),
+        cmocka_unit_test(test_full_echo),
         cmocka_unit_test(test_ct_states),
         cmocka_unit_test(test_tunnel_keys),
         cmocka_unit_test(test_no_text),

@@ -17,6 +17,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_mirred.h>
 #include <net/if.h>
+#include <sys/socket.h>
 #include "fake/fake-sample.h"
 #include "tap.h"
 #include "tcnl/batch.h"
@@ -347,12 +348,39 @@ test_changes(void)
 
     other = *find_sample("ip: police");
     tap_ok(!ask(DEL, &other, NLM_F_ECHO, &e) && reply.n == 1
-           && reply.type == RTM_DELTFILTER && reply_is(&other, true),
-           "delete with echo (%d)", reply.error);
+           && reply.type == RTM_DELTFILTER && reply_is(&other, false),
+           "delete with terse echo (%d)", reply.error);
     tap_ok(ask(GET, &other, 0, &e) == ENOENT && e.text[0], "it is gone: %s",
            e.text);
     tap_ok(ask(DEL, &other, 0, &e) == ENOENT && e.text[0],
            "a second delete: %s", e.text);
+}
+
+/* Who listens gets the whole filter, whatever form the echo has. */
+static void
+test_listener(void)
+{
+    struct sample s = *find_sample("ip: nothing else");
+    int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), group = RTNLGRP_TC;
+    struct tcnl_filter_info info;
+    struct tcnl_error e;
+    uint32_t buf[4096];
+    ssize_t n;
+
+    if (fd < 0 || setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
+                             sizeof group)) {
+        tap_bail("socket", errno);
+    }
+    s.id.chain = 6;
+    tap_ok(!ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e)
+           && recv(fd, buf, sizeof buf, MSG_DONTWAIT) > 0
+           && !ask(DEL, &s, NLM_F_ECHO, &e) && !reply.info.has_keys,
+           "a filter comes and goes %s", e.text);
+    n = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
+    tap_ok(n >= NLMSG_HDRLEN && !tcnl_filter_parse((const void *) buf, &info)
+           && info.has_keys && info.id.handle == s.id.handle,
+           "a listener hears of the whole filter");
+    close(fd);
 }
 
 static void
@@ -602,11 +630,11 @@ test_probe(uint32_t parent)
 
     tap_ok(!tcnl_probe(transport, ifindex, parent, &a, &e), "probe %s",
            e.text);
-    tap_ok(a.flower && a.own_handles && a.terse_dump && a.ext_ack
-           && a.multi_mask && a.police_pkts && a.no_percpu_stats
+    tap_ok(a.flower && a.own_handles && a.terse_dump && a.terse_echo
+           && a.ext_ack && a.multi_mask && a.police_pkts && a.no_percpu_stats
            && a.enc_flags && a.vxlan_gbp,
-           "all abilities (%d%d%d%d%d%d%d%d%d)", a.flower, a.own_handles,
-           a.terse_dump, a.ext_ack, a.multi_mask, a.police_pkts,
+           "all abilities (%d%d%d%d%d%d%d%d%d%d)", a.flower, a.own_handles,
+           a.terse_dump, a.terse_echo, a.ext_ack, a.multi_mask, a.police_pkts,
            a.no_percpu_stats, a.enc_flags, a.vxlan_gbp);
     tap_ok(a.ct_states == 0x3f, "all states of connections (0x%x)",
            a.ct_states);
@@ -643,6 +671,7 @@ main(int argc, char *argv[])
     test_filters();
     test_bound_meter();
     test_changes();
+    test_listener();
     test_errors();
     test_chain();
     test_free_meter();
