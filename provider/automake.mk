@@ -64,6 +64,8 @@ tc_batch_sources = \
 	%D%/tcb-show-json.h \
 	%D%/tcb-show.c \
 	%D%/tcb-show.h \
+	%D%/tcb-single.c \
+	%D%/tcb-single.h \
 	%D%/tcb-template.c \
 	%D%/tcb-template.h \
 	%D%/tcb-translation.h \

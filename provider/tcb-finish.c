@@ -10,6 +10,7 @@
 #include "tcb-offload.h"
 #include "tcb-placeholder.h"
 #include "tcb-port.h"
+#include "tcb-single.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(tcb_finish);
@@ -243,7 +244,8 @@ deleted(struct tcb_run *run, struct tcb_task *task,
 {
     if (slot->state == TCNL_OK
         || (slot->state == TCNL_FAILED
-            && tcb_delete_found_nothing(run, task->flow, &slot->error))) {
+            && tcb_delete_found_nothing(run->worker->transport,
+                                        task->flow->ifindex, &slot->error))) {
         if (task->has_final) {
             tcb_flow_final_counters(&run->offload->flows, task->flow,
                                     &task->final);

@@ -5,14 +5,12 @@
 
 #include <errno.h>
 
-#include "openvswitch/vlog.h"
 #include "tcb-offload.h"
 #include "tcb-placeholder.h"
+#include "tcb-single.h"
 #include "tcb-worker.h"
 #include "timeval.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(tcb_hold);
 
 /* Msec without a packet after which none is expected between the reading of a
  * filter and its replacement, which are microseconds apart. */
@@ -21,9 +19,6 @@ VLOG_DEFINE_THIS_MODULE(tcb_hold);
 /* Flows have lower handles. */
 #define FIRST_HANDLE (TCB_PLACEHOLDER_HANDLE + 1 + TCB_MAX_FLOWS)
 #define N_HANDLES (1u << 20)
-
-/* Tries of a delete: nobody else knows of the filter. */
-#define MAX_TRIES 8
 
 struct hold {
     struct ovs_list node;
@@ -67,36 +62,6 @@ tcb_hold_is_wanted(struct tcb_offload *offload, struct tcb_flow *flow)
            && atomic_count_get(&offload->holds.n) < TCB_MAX_HOLDS;
 }
 
-static int
-build_get(struct tcnl_buffer *b, const void *id)
-{
-    return tcnl_filter_put_get(b, id);
-}
-
-/* What reading a filter has told. */
-struct reading {
-    struct tcnl_held action;
-    struct tcnl_stats stats;
-    bool has_stats, has_action;
-};
-
-static void
-take_reading(void *reading_, unsigned int slot OVS_UNUSED,
-             const struct nlmsghdr *nlh)
-{
-    struct reading *reading = reading_;
-    struct tcnl_filter_counters counters;
-    struct tcnl_filter_info info;
-
-    if (!tcnl_filter_parse(nlh, &info) && info.acts
-        && !tcnl_actions_parse_counters(info.acts, &counters)) {
-        reading->has_stats = true;
-        reading->stats = counters.stats;
-        reading->has_action = tcnl_actions_find_held(info.acts,
-                                                     &reading->action);
-    }
-}
-
 /* The flags must be those that the action was made with. */
 static int
 build_hold(struct tcnl_buffer *b, const void *hold_)
@@ -126,24 +91,25 @@ tcb_hold(struct tcb_offload *offload, struct tcb_worker *w,
 {
     struct tcb_holds *holds = &offload->holds;
     struct tcnl_filter_id id = tcb_flow_filter_id(flow);
-    struct reading reading = { .has_action = false };
+    struct tcb_reading reading;
     struct tcnl_error error;
     struct hold *hold;
 
-    tcnl_transact(w->transport, build_get, &id, take_reading, &reading, NULL);
-    if (reading.has_stats) {
-        tcb_flow_final_counters(&offload->flows, flow, &reading.stats);
+    tcb_single_get(w->transport, &id, &reading);
+    if (reading.has_counters) {
+        tcb_flow_final_counters(&offload->flows, flow,
+                                &reading.counters.stats);
     }
-    if (!reading.has_action) {
+    if (!reading.has_held) {
         return false;
     }
     hold = xmalloc(sizeof *hold);
     *hold = (struct hold) {
         .ufid = flow->ufid,
         .id = id,
-        .action = reading.action,
+        .action = reading.held,
         .cls_flags = offload->cls_flags,
-        .known = reading.stats,
+        .known = reading.counters.stats,
         .since = time_msec(),
     };
     hold->id.handle = next_handle(holds);
@@ -158,39 +124,6 @@ tcb_hold(struct tcb_offload *offload, struct tcb_worker *w,
     atomic_count_inc(&holds->n);
     ovs_mutex_unlock(&holds->mutex);
     return true;
-}
-
-static int
-build_del(struct tcnl_buffer *b, const void *hold_)
-{
-    const struct hold *hold = hold_;
-
-    return tcnl_filter_put_del(b, &hold->id, NLM_F_ECHO);
-}
-
-/* Deletes the filter; returns what is in its echo. */
-static struct reading
-let_go(struct tcb_worker *w, const struct hold *hold)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
-    struct reading reading = { .has_stats = false };
-    struct tcnl_error error;
-
-    for (int i = 0; i < MAX_TRIES; i++) {
-        tcnl_transact(w->transport, build_del, hold, take_reading, &reading,
-                      &error);
-        /* With its device or qdisc it has gone, too. */
-        if (!error.error || error.error == ENOENT || error.error == ENODEV
-            || error.error == EINVAL) {
-            return reading;
-        }
-    }
-    VLOG_WARN_RL(&rl, "ifindex %d chain %"PRIu32" prio %u handle 0x%"PRIx32
-                 ": cannot delete the filter that held the counters of a "
-                 "modified flow (%s%s%s)", hold->id.ifindex, hold->id.chain,
-                 hold->id.prio, hold->id.handle, ovs_strerror(error.error),
-                 error.text[0] ? ": " : "", error.text);
-    return reading;
 }
 
 /* Takes the holds in question out of the list. */
@@ -225,11 +158,13 @@ collect(struct tcb_offload *offload, struct tcb_worker *w,
     }
     take_holds(&offload->holds, ufid, before, &taken);
     LIST_FOR_EACH_POP (hold, node, &taken) {
-        struct reading reading = let_go(w, hold);
+        struct tcb_reading final;
 
-        if (count && reading.has_stats) {
+        tcb_single_del(w->transport, &hold->id, "the filter that held the "
+                       "counters of a modified flow", &final);
+        if (count && final.has_counters) {
             tcb_flow_add_counters(&offload->flows, &hold->ufid, &hold->known,
-                                  &reading.stats);
+                                  &final.counters.stats);
         }
         free(hold);
     }

@@ -9,6 +9,7 @@
 #include "ovs-thread.h"
 #include "packets.h"
 #include "tcb-offload.h"
+#include "tcb-single.h"
 #include "util.h"
 
 static const char cookie[TCNL_COOKIE_LEN + 1] = "tc-batch/prio   ";
@@ -66,32 +67,14 @@ tcb_is_placeholder(const struct tcnl_filter_id *id,
             && !memcmp(counters->cookie, cookie, TCNL_COOKIE_LEN));
 }
 
-static int
-build_get(struct tcnl_buffer *b, const void *id)
-{
-    return tcnl_filter_put_get(b, id);
-}
-
-static void
-take_get(void *stands, unsigned int slot OVS_UNUSED,
-         const struct nlmsghdr *nlh)
-{
-    struct tcnl_filter_counters counters;
-    struct tcnl_filter_info info;
-
-    if (!tcnl_filter_parse(nlh, &info) && info.acts
-        && !tcnl_actions_parse_counters(info.acts, &counters)) {
-        *(bool *) stands = tcb_is_placeholder(&info.id, &counters);
-    }
-}
-
 bool
 tcb_placeholder_stands(struct tcb_worker *w, const struct tcnl_filter_id *id)
 {
-    bool stands = false;
+    struct tcb_reading reading;
 
-    tcnl_transact(w->transport, build_get, id, take_get, &stands, NULL);
-    return stands;
+    tcb_single_get(w->transport, id, &reading);
+    return (reading.has_counters
+            && tcb_is_placeholder(id, &reading.counters));
 }
 
 static int

@@ -61,11 +61,6 @@ struct tcb_flow *tcb_avoid_foreign(struct tcb_run *, struct tcb_flow *,
 void tcb_add_again(struct tcb_run *, const struct tcb_flow *,
                    struct tcnl_slot *slot);
 
-/* Is a failed delete as good as a done one, as filter, qdisc or device is
- * gone? */
-bool tcb_delete_found_nothing(const struct tcb_run *, const struct tcb_flow *,
-                              const struct tcnl_error *);
-
 /* Shall a filter of 'shape' that joins the batch be echoed?  One is enough of
  * those with a shape that is not known; 0 stands for a known one. */
 bool tcb_verify_wanted(const struct tcb_run *, uint64_t shape);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tcb-offload.h"
-#include "tcnl/qdisc.h"
+#include "tcb-single.h"
 #include "util.h"
 
 /* A lost answer is asked for so often before we give up, with so many messages
@@ -18,40 +18,20 @@ static const unsigned int round_sizes[] = { 16, 1, 1 };
 /* Handles that we try before we take a prio to be full of foreign filters. */
 #define MAX_MOVES 8
 
-/* What reading one filter back told. */
-struct reading {
-    bool present;               /* There is a filter with this handle... */
-    bool ours;                  /* ...and its cookie is the flow's ufid. */
-    bool has_stats;
-    struct tcnl_stats stats;
-};
-
 /* One round of messages in the worker's second batch; message i is about
  * tasks[which[i]]. */
 struct round {
     struct tcb_run *run;
     unsigned int which[TCB_BATCH_SLOTS];
-    struct reading readings[TCB_BATCH_SLOTS];
+    struct tcb_reading readings[TCB_BATCH_SLOTS];
 };
 
-static void
-take_reading(struct reading *r, const struct tcb_flow *flow,
-             const struct nlmsghdr *nlh)
+/* Its cookie is the flow's ufid. */
+static bool
+is_ours(const struct tcb_reading *r, const struct tcb_flow *flow)
 {
-    struct tcnl_filter_counters counters;
-    struct tcnl_filter_info info;
-
-    if (tcnl_filter_parse(nlh, &info)
-        || info.id.handle != tcb_flow_handle(flow)) {
-        return;
-    }
-    r->present = true;
-    if (info.acts && !tcnl_actions_parse_counters(info.acts, &counters)) {
-        r->ours = counters.has_cookie && !memcmp(counters.cookie, &flow->ufid,
-                                                 sizeof flow->ufid);
-        r->has_stats = true;
-        r->stats = counters.stats;
-    }
+    return r->has_counters && r->counters.has_cookie
+           && !memcmp(r->counters.cookie, &flow->ufid, sizeof flow->ufid);
 }
 
 static void
@@ -59,8 +39,9 @@ round_reply(void *round_, unsigned int slot, const struct nlmsghdr *nlh)
 {
     struct round *round = round_;
     struct tcb_task *task = &round->run->worker->tasks[round->which[slot]];
+    struct tcnl_filter_id id = tcb_flow_filter_id(task->flow);
 
-    take_reading(&round->readings[slot], task->flow, nlh);
+    tcb_reading_take(&round->readings[slot], &id, nlh);
 }
 
 static bool
@@ -87,7 +68,7 @@ ask_again(struct round *round, unsigned int i)
     }
     slot = tcnl_batch_add(aux, TCB_REPLY_ROOM);
     round->which[slot] = i;
-    round->readings[slot] = (struct reading) { .present = false };
+    round->readings[slot] = (struct tcb_reading) { .present = false };
 }
 
 static void
@@ -95,7 +76,7 @@ settle_one(struct round *round, unsigned int aux_slot)
 {
     struct tcb_worker *w = round->run->worker;
     const struct tcnl_slot *answer = &w->aux.slots[aux_slot];
-    const struct reading *r = &round->readings[aux_slot];
+    const struct tcb_reading *r = &round->readings[aux_slot];
     struct tcb_task *task = &w->tasks[round->which[aux_slot]];
     struct tcnl_slot *slot = &w->batch.slots[round->which[aux_slot]];
 
@@ -107,11 +88,11 @@ settle_one(struct round *round, unsigned int aux_slot)
     }
     round->run->done.settled++;
     if (is_delete(task->kind)) {
-        task->has_final = task->has_final || r->has_stats;
-        task->final = r->has_stats ? r->stats : task->final;
+        task->has_final = task->has_final || r->has_counters;
+        task->final = r->has_counters ? r->counters.stats : task->final;
         slot->state = answer->state;
         slot->error = answer->error;
-    } else if (r->present && r->ours) {
+    } else if (r->present && is_ours(r, task->flow)) {
         slot->state = TCNL_OK;
     } else {
         slot->state = TCNL_FAILED;
@@ -175,27 +156,6 @@ tcb_settle(struct tcb_run *run)
     free(round);
 }
 
-/* The reply to a single get. */
-struct single {
-    const struct tcb_flow *flow;
-    struct reading reading;
-};
-
-static void
-single_reply(void *single_, unsigned int slot OVS_UNUSED,
-             const struct nlmsghdr *nlh)
-{
-    struct single *single = single_;
-
-    take_reading(&single->reading, single->flow, nlh);
-}
-
-static int
-build_single_get(struct tcnl_buffer *b, const void *flow)
-{
-    return tcb_build_get(b, NULL, flow);
-}
-
 /* May a request with this result have been executed all the same? */
 static bool
 is_unknown(int error)
@@ -206,15 +166,14 @@ is_unknown(int error)
 /* Reads one filter.  Returns false if nothing can be learnt. */
 static bool
 read_back(struct tcb_run *run, const struct tcb_flow *flow,
-          struct reading *reading)
+          struct tcb_reading *reading)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(round_sizes); i++) {
-        struct single single = { .flow = flow };
-        int error = tcnl_transact(run->worker->transport, build_single_get,
-                                  flow, single_reply, &single, NULL);
+    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
 
-        if (single.reading.present || (error && !is_unknown(error))) {
-            *reading = single.reading;
+    for (size_t i = 0; i < ARRAY_SIZE(round_sizes); i++) {
+        int error = tcb_single_get(run->worker->transport, &id, reading);
+
+        if (reading->present || (error && !is_unknown(error))) {
             return true;
         }
     }
@@ -257,7 +216,7 @@ resend(struct tcb_run *run, const struct tcb_flow *flow, uint16_t flags,
     };
     int error = tcnl_transact(run->worker->transport, build_resend, &again,
                               NULL, NULL, &slot->error);
-    struct reading r;
+    struct tcb_reading r;
 
     slot->state = error ? TCNL_FAILED : TCNL_OK;
     slot->error.error = error;
@@ -268,8 +227,10 @@ resend(struct tcb_run *run, const struct tcb_flow *flow, uint16_t flags,
     if (!(flags & NLM_F_EXCL) || !read_back(run, flow, &r)) {
         slot->state = TCNL_UNKNOWN;
     } else if (r.present) {
-        slot->state = r.ours ? TCNL_OK : TCNL_FAILED;
-        slot->error.error = r.ours ? 0 : EEXIST;
+        bool ours = is_ours(&r, flow);
+
+        slot->state = ours ? TCNL_OK : TCNL_FAILED;
+        slot->error.error = ours ? 0 : EEXIST;
     }
 }
 
@@ -286,11 +247,11 @@ tcb_avoid_foreign(struct tcb_run *run, struct tcb_flow *flow,
 {
     for (int i = 0; i < MAX_MOVES && slot->error.error == EEXIST; i++) {
         struct tcb_flow *moved;
-        struct reading r;
+        struct tcb_reading r;
 
         if (!read_back(run, flow, &r) || !r.present) {
             break;
-        } else if (r.ours) {
+        } else if (is_ours(&r, flow)) {
             /* A leftover of this very flow. */
             resend(run, flow, NLM_F_CREATE, slot);
             break;
@@ -303,25 +264,4 @@ tcb_avoid_foreign(struct tcb_run *run, struct tcb_flow *flow,
         resend(run, flow, NLM_F_CREATE | NLM_F_EXCL, slot);
     }
     return flow;
-}
-
-bool
-tcb_delete_found_nothing(const struct tcb_run *run,
-                         const struct tcb_flow *flow,
-                         const struct tcnl_error *error)
-{
-    struct tcnl_qdisc qdisc;
-
-    switch (error->error) {
-    case ENOENT:
-    case ENODEV:
-        return true;
-    case EINVAL:
-        /* This is also what the kernel says of a missing qdisc. */
-        return !tcnl_qdisc_get(run->worker->transport, flow->ifindex, &qdisc,
-                               NULL)
-               && qdisc.kind == TCNL_QDISC_NONE;
-    default:
-        return false;
-    }
 }
