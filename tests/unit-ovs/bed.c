@@ -301,6 +301,30 @@ bed_n_live(struct bed *bed)
     return atomic_count_get(&bed->flows->n_live);
 }
 
+unsigned int
+bed_dump(struct bed *bed, bool terse,
+         void (*cb)(const struct dpif_flow *, void *aux), void *aux)
+{
+    const struct dpif_offload_class *class = &dpif_offload_tc_batch_class;
+    struct dpif_offload_flow_dump *dump
+        = class->flow_dump_create(bed->offload, terse);
+    struct dpif_offload_flow_dump_thread *thread
+        = class->flow_dump_thread_create(dump);
+    struct dpif_flow flows[50];
+    unsigned int n_flows = 0;
+    int n;
+
+    while ((n = class->flow_dump_next(thread, flows, ARRAY_SIZE(flows)))) {
+        for (int i = 0; i < n; i++) {
+            cb(&flows[i], aux);
+        }
+        n_flows += n;
+    }
+    class->flow_dump_thread_destroy(thread);
+    assert_int_equal(class->flow_dump_destroy(dump), 0);
+    return n_flows;
+}
+
 /* Refusals. */
 
 static void

@@ -65,6 +65,12 @@ int bed_remove(struct bed *, unsigned int n, struct dpif_flow_stats *);
 /* The filter of flow 'n' in the kernel, or NULL. */
 struct fake_tc_filter *bed_filter(struct bed *, unsigned int n);
 
+/* Dumps all flows, as one revalidator does in a round; 'cb' is called for each
+ * of them.  Returns how many there were. */
+unsigned int bed_dump(struct bed *, bool terse,
+                      void (*cb)(const struct dpif_flow *, void *aux),
+                      void *aux);
+
 /* Flow 'n' in the table, or NULL; how many of its flows are in the kernel. */
 struct tcb_flow *bed_find(struct bed *, unsigned int n);
 unsigned int bed_n_live(struct bed *);

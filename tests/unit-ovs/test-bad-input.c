@@ -330,25 +330,18 @@ check_flow(const struct bed_op *put, const struct dpif_flow *f)
 }
 
 static void
-dump_longs(struct bed *bed, const struct bed_op *puts)
+check_long(const struct dpif_flow *flow, void *puts_)
 {
-    const struct dpif_offload_class *class = &dpif_offload_tc_batch_class;
-    struct dpif_offload_flow_dump *dump
-        = class->flow_dump_create(bed->offload, false);
-    struct dpif_offload_flow_dump_thread *thread
-        = class->flow_dump_thread_create(dump);
-    struct dpif_flow flows[50];
-    int n, total = 0;
+    const struct bed_op *puts = puts_;
 
-    while ((n = class->flow_dump_next(thread, flows, 50))) {
-        for (int i = 0; i < n; i++) {
-            check_flow(&puts[flows[i].ufid.u32[0]], &flows[i]);
-            total++;
-        }
-    }
-    assert_int_equal(total, ARRAY_SIZE(longs));
-    class->flow_dump_thread_destroy(thread);
-    assert_int_equal(class->flow_dump_destroy(dump), 0);
+    check_flow(&puts[flow->ufid.u32[0]], flow);
+}
+
+static void
+dump_longs(struct bed *bed, struct bed_op *puts)
+{
+    assert_int_equal(bed_dump(bed, false, check_long, puts),
+                     ARRAY_SIZE(longs));
 }
 
 static void

@@ -37,32 +37,28 @@ summary(struct bed *bed)
     return s;
 }
 
+static void
+count_offered(const struct dpif_flow *flow, void *n_offered_)
+{
+    unsigned int *n_offered = n_offered_;
+
+    if (strcmp(flow->attrs.dp_layer, "tc")) {
+        assert_string_equal(flow->attrs.dp_layer, "ovs");
+        assert_true(flow->ufid_present);
+        assert_int_equal(flow->stats.used, 1);
+        assert_false(flow->attrs.offloaded);
+        ++*n_offered;
+    }
+}
+
 /* Runs a round of dumps; returns how many flows OVS was told of that the
  * kernel datapath has, and checks what it was told of them. */
 static unsigned int
 offered(struct bed *bed, bool terse)
 {
-    struct dpif_offload_flow_dump *dump
-        = CLASS->flow_dump_create(bed->offload, terse);
-    struct dpif_offload_flow_dump_thread *thread
-        = CLASS->flow_dump_thread_create(dump);
-    struct dpif_flow flows[BATCH];
     unsigned int n_offered = 0;
-    int n;
 
-    while ((n = CLASS->flow_dump_next(thread, flows, BATCH))) {
-        for (int i = 0; i < n; i++) {
-            if (strcmp(flows[i].attrs.dp_layer, "tc")) {
-                assert_string_equal(flows[i].attrs.dp_layer, "ovs");
-                assert_true(flows[i].ufid_present);
-                assert_int_equal(flows[i].stats.used, 1);
-                assert_false(flows[i].attrs.offloaded);
-                n_offered++;
-            }
-        }
-    }
-    CLASS->flow_dump_thread_destroy(thread);
-    assert_int_equal(CLASS->flow_dump_destroy(dump), 0);
+    bed_dump(bed, terse, count_offered, &n_offered);
     return n_offered;
 }
 

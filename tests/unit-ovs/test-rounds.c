@@ -33,8 +33,9 @@ struct round {
 };
 
 static void
-note(struct round *round, const struct dpif_flow *flow)
+note(const struct dpif_flow *flow, void *round_)
 {
+    struct round *round = round_;
     unsigned int n = flow->ufid.u32[0];
     ovs_u128 ufid = bed_ufid(n);
 
@@ -50,21 +51,8 @@ note(struct round *round, const struct dpif_flow *flow)
 static void
 run_round(struct bed *bed, bool terse, struct round *round)
 {
-    struct dpif_offload_flow_dump *dump
-        = CLASS->flow_dump_create(bed->offload, terse);
-    struct dpif_offload_flow_dump_thread *thread
-        = CLASS->flow_dump_thread_create(dump);
-    struct dpif_flow flows[BATCH];
-    int n;
-
     memset(round, 0, sizeof *round);
-    while ((n = CLASS->flow_dump_next(thread, flows, BATCH))) {
-        for (int i = 0; i < n; i++) {
-            note(round, &flows[i]);
-        }
-    }
-    CLASS->flow_dump_thread_destroy(thread);
-    assert_int_equal(CLASS->flow_dump_destroy(dump), 0);
+    bed_dump(bed, terse, note, round);
 }
 
 static void
@@ -355,7 +343,7 @@ test_deleted_meanwhile(void **bed_)
     thread = CLASS->flow_dump_thread_create(dump);
     memset(&round_, 0, sizeof round_);
     for (unsigned int i = 0; CLASS->flow_dump_next(thread, flows, 1); i++) {
-        note(&round_, &flows[0]);
+        note(&flows[0], &round_);
         assert_false(deleted[flows[0].ufid.u32[0]]);
 
         /* One that is yet to come, or was before. */
@@ -391,7 +379,7 @@ test_added_meanwhile(void **bed_)
     memset(&round_, 0, sizeof round_);
     while ((n = CLASS->flow_dump_next(thread, flows, 10))) {
         for (int i = 0; i < n; i++) {
-            note(&round_, &flows[i]);
+            note(&flows[i], &round_);
         }
         if (next < 120) {
             assert_int_equal(bed_add(bed, next++), 0);
@@ -434,7 +422,7 @@ test_old_counters(void **bed_)
     memset(&round_, 0, sizeof round_);
     while ((n = CLASS->flow_dump_next(thread, flows, BATCH))) {
         for (int i = 0; i < n; i++) {
-            note(&round_, &flows[i]);
+            note(&flows[i], &round_);
         }
     }
     assert_int_equal(round_.stats[1].n_packets, 1000);
