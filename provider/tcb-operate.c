@@ -132,7 +132,7 @@ replace(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *flow)
     if (tcb_hold_is_wanted(run->offload, flow)) {
         tcb_hold(run->offload, run->worker, flow);
     } else {
-        tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get);
+        tcb_run_add(run, TCB_TASK_FINAL, NULL, flow, tcb_build_get_counters);
     }
     add_put(run, TCB_TASK_REPLACE, op, flow, true);
 }
@@ -172,7 +172,7 @@ put_anew(struct tcb_run *run, struct dpif_op *op, struct tcb_flow *old)
     held = tcb_hold_is_wanted(run->offload, old)
            && tcb_hold(run->offload, run->worker, old);
     if (!held) {
-        tcb_run_add(run, TCB_TASK_FINAL, NULL, old, tcb_build_get);
+        tcb_run_add(run, TCB_TASK_FINAL, NULL, old, tcb_build_get_counters);
     }
     tcb_run_flush(run);
     new = tcb_flow_move(&run->offload->flows, old, false);

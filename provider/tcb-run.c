@@ -74,6 +74,16 @@ tcb_build_get(struct tcnl_buffer *b, const struct tcb_run *run OVS_UNUSED,
 }
 
 int
+tcb_build_get_counters(struct tcnl_buffer *b,
+                       const struct tcb_run *run OVS_UNUSED,
+                       const struct tcb_flow *flow)
+{
+    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
+
+    return tcnl_filter_put_get_counters(b, &id);
+}
+
+int
 tcb_build_placeholder(struct tcnl_buffer *b, const struct tcb_run *run,
                       const struct tcb_flow *flow OVS_UNUSED)
 {

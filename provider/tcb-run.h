@@ -44,6 +44,7 @@ void tcb_run_flush(struct tcb_run *);
 /* Builders of messages about a claimed flow.  The echo of a delete brings the
  * final counters, and costs twice the delete. */
 tcb_build_func tcb_build_add, tcb_build_replace, tcb_build_del, tcb_build_get;
+tcb_build_func tcb_build_get_counters;
 tcb_build_func tcb_build_silent_del;    /* Without echo. */
 tcb_build_func tcb_build_placeholder;   /* The worker's; without a flow. */
 

@@ -64,7 +64,7 @@ ask_again(struct round *round, unsigned int i)
     if (is_delete(task->kind)) {
         tcb_build_del(&aux->buffer, run, task->flow);
     } else {
-        tcb_build_get(&aux->buffer, run, task->flow);
+        tcb_build_get_counters(&aux->buffer, run, task->flow);
     }
     slot = tcnl_batch_add(aux, TCB_REPLY_ROOM);
     round->which[slot] = i;

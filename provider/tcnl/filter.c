@@ -129,6 +129,15 @@ tcnl_filter_put_get(struct tcnl_buffer *b, const struct tcnl_filter_id *id)
 }
 
 int
+tcnl_filter_put_get_counters(struct tcnl_buffer *b,
+                             const struct tcnl_filter_id *id)
+{
+    begin(b, RTM_GETTFILTER, 0, id);
+    put_terse_flag(b);
+    return tcnl_msg_end(b, NULL);
+}
+
+int
 tcnl_filter_put_dump(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
                      bool one_chain, bool terse)
 {

@@ -28,9 +28,11 @@ struct tcnl_filter_id {
 /* Each puts one whole message and returns 0 or EMSGSIZE.  TCA_KIND "flower"
  * is always sent: without it the kernel takes RTNL.  'nl_flags' are added to
  * NLM_F_REQUEST: NLM_F_CREATE | NLM_F_EXCL to add, NLM_F_CREATE to replace in
- * place, NLM_F_ECHO for the reply with final counters.  The echo of a delete
- * is asked for in the terse form, which a kernel gives if it has our patch for
- * it; others overlook that, and give the full form.
+ * place, NLM_F_ECHO for the reply with final counters.
+ *
+ * The echo of a delete and what tcnl_filter_put_get_counters() gets are asked
+ * for in the terse form, without keys.  A kernel gives that if it has our
+ * patch for it; others overlook it and give the full form.
  *
  * Two put nothing and return EINVAL for what would do harm in silence:
  * tcnl_filter_put_new() if the match is not complete (see
@@ -46,6 +48,8 @@ int tcnl_filter_put_del(struct tcnl_buffer *, const struct tcnl_filter_id *,
 int tcnl_filter_put_hold(struct tcnl_buffer *, const struct tcnl_filter_id *,
                          const struct tcnl_flower *, const struct tcnl_held *);
 int tcnl_filter_put_get(struct tcnl_buffer *, const struct tcnl_filter_id *);
+int tcnl_filter_put_get_counters(struct tcnl_buffer *,
+                                 const struct tcnl_filter_id *);
 
 /* Deletes the whole prio of 'id', whatever its handle. */
 int tcnl_prio_put_del(struct tcnl_buffer *, const struct tcnl_filter_id *);

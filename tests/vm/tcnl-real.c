@@ -74,7 +74,7 @@ reply_cb(void *aux, unsigned int slot, const struct nlmsghdr *nlh)
 }
 
 struct request {
-    enum { NEW, DEL, GET, FLUSH } what;
+    enum { NEW, DEL, GET, GET_COUNTERS, FLUSH } what;
     const struct sample *sample;
     uint16_t nl_flags;
 };
@@ -93,6 +93,8 @@ build(struct tcnl_buffer *b, const void *request_)
         return tcnl_filter_put_del(b, &s->id, r->nl_flags);
     case GET:
         return tcnl_filter_put_get(b, &s->id);
+    case GET_COUNTERS:
+        return tcnl_filter_put_get_counters(b, &s->id);
     case FLUSH:
         return tcnl_chain_put_flush(b, &s->id);
     }
@@ -336,6 +338,8 @@ test_changes(void)
     tap_ok(ask(NEW, s, NLM_F_CREATE | NLM_F_EXCL, &e) == EEXIST && e.text[0],
            "a taken handle: %s", e.text);
     tap_ok(!ask(GET, s, 0, &e) && reply.n == 1 && reply_is(s, true), "get");
+    tap_ok(!ask(GET_COUNTERS, s, 0, &e) && reply.n == 1 && reply_is(s, false),
+           "get in terse form");
 
     other.actions = find_sample("ip: police")->actions;
     tap_ok(!ask(NEW, &other, NLM_F_CREATE | NLM_F_ECHO, &e) && reply.n == 1
