@@ -169,7 +169,7 @@ operate_measure() {
 # VARIANT INSTRUCTIONS-PER-FLOW" for each, of user space; here, not in the
 # machine, as they are the same on any.
 operate_instructions() {
-    local profile variant operation out n flows=256
+    local profile variant operation out n flows=1024
     for profile in 5tuple l2drop; do
         for variant in intree ours; do
             out=$RUN_DIR/callgrind-$profile-$variant n=0
