@@ -165,8 +165,30 @@ tcb_template_set(struct tcb_template *t, const struct dpif_flow_put *put)
 
 /* Learning. */
 
-/* Clears the bits of values that may vary, and lists those that the filter
- * has.  Attributes inside of others (behind VLAN tags) count. */
+/* The value at 'ofs' may vary.  The filter may have it or, with a mask of
+ * zeros, may not. */
+static void
+note_varying(struct tcb_template *t, const struct tcb_put_plan *plan,
+             enum tcnl_key key, size_t ofs, size_t size)
+{
+    struct tcb_varying *v = &t->varying[t->n_varying];
+
+    if (t->n_varying == TCB_MAX_VARYING) {
+        return;
+    }
+    memset(bits_of(t) + ofs, 0, size);
+    if (tcnl_flower_has(&plan->flower, key)) {
+        t->n_varying++;
+        v->key = key;
+        v->ofs = ofs;
+        v->size = size;
+        memcpy(v->mask, tcnl_flower_mask(&plan->flower, key), size);
+        t->match_hash -= tcnl_flower_hash_key(
+            key, tcnl_flower_value(&plan->flower, key), v->mask);
+    }
+}
+
+/* Attributes inside of others (behind VLAN tags) count. */
 static void
 find_varying(struct tcb_template *t, const struct tcb_put_plan *plan,
              const struct nlattr *attrs, size_t len)
@@ -175,30 +197,16 @@ find_varying(struct tcb_template *t, const struct tcb_put_plan *plan,
     size_t left;
 
     NL_ATTR_FOR_EACH (a, left, attrs, len) {
-        const uint8_t *payload = nl_attr_get(a);
+        size_t payload = (const uint8_t *) nl_attr_get(a) - t->bytes;
 
         if (nl_attr_type(a) == OVS_KEY_ATTR_ENCAP) {
             find_varying(t, plan, nl_attr_get(a), nl_attr_get_size(a));
             continue;
         }
         for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-            size_t ofs = payload + places[i].ofs - t->bytes;
-            enum tcnl_key key = places[i].key;
-            struct tcb_varying *v;
-
-            if (nl_attr_type(a) != places[i].attr
-                || t->n_varying == TCB_MAX_VARYING) {
-                continue;
-            }
-            memset(bits_of(t) + ofs, 0, places[i].size);
-            if (tcnl_flower_has(&plan->flower, key)) {
-                v = &t->varying[t->n_varying++];
-                v->key = key;
-                v->ofs = ofs;
-                v->size = places[i].size;
-                memcpy(v->mask, tcnl_flower_mask(&plan->flower, key), v->size);
-                t->match_hash -= tcnl_flower_hash_key(
-                    key, tcnl_flower_value(&plan->flower, key), v->mask);
+            if (nl_attr_type(a) == places[i].attr) {
+                note_varying(t, plan, places[i].key, payload + places[i].ofs,
+                             places[i].size);
             }
         }
     }
@@ -273,6 +281,21 @@ is_suitable(const struct dpif_flow_put *put, const struct tcb_put_plan *plan)
             && put->key_len + put->mask_len + put->actions_len <= MAX_BYTES);
 }
 
+/* Copies the message, which has a place for each value that varies. */
+static bool
+take_message(struct tcb_template *t, const struct nlmsghdr *nlh)
+{
+    if (tcnl_template_init(&t->message, nlh)) {
+        return false;
+    }
+    for (unsigned int i = 0; i < t->n_varying; i++) {
+        if (!t->message.values[t->varying[i].key]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void
 tcb_templates_learn(struct tcb_templates *ts, const struct dpif_flow_put *put,
                     const struct tcb_put_plan *plan,
@@ -285,7 +308,7 @@ tcb_templates_learn(struct tcb_templates *ts, const struct dpif_flow_put *put,
     }
     t = template_new(put, plan);
     if (!seen_before(ts, hash_bytes(t->bytes, n_bytes(t), 1))
-        || tcnl_template_init(&t->message, nlh)) {
+        || !take_message(t, nlh)) {
         template_free(t);
         return;
     }
