@@ -87,6 +87,17 @@ is in the datapath is still compared, and in the end that both are." \
             /^\( .at_check_trace; .* type=ovs /s/$/\
                 grep userspace | \\/
         }'
+
+    edit "Test 68 has userspace send copies of a packet one by one, and expects \
+all of them to be upcalls.  Our flow may be in TC before the last, and TC does \
+not count the 14 bytes of the Ethernet header of what comes in, whichever \
+provider has put the filter there." \
+        '/^#AT_START_68$/,/^#AT_STOP_68$/{
+            /^\( .at_check_trace; .*dump-flows .*"in_port=3"/s/$/ | \
+                sed -E "s,=(670|656|642)\\$,=684,"/
+            /^\( .at_check_trace; .*dump-flows .*"in_port=5"/s/$/ | \
+                sed -E "s,=(528|514)\\$,=542,"/
+        }'
 fi
 
 cat "$temp/suite"
