@@ -219,7 +219,7 @@ call_operate(const struct dpif_offload *offload, struct dpif_op **opps,
     }
 }
 
-/* Threads have rounds of equal number and size, or one less. */
+/* All threads have as many rounds, of as many flows or one less. */
 static void
 run_round(struct job *job, struct twin_op *ops, struct dpif_op **opps,
           size_t n)

@@ -148,20 +148,22 @@ field(struct tcnl_flower_fields *f, const struct tcnl_flower_row *r)
     return (uint8_t *) f + r->ofs;
 }
 
-/* Clears the bits of the value that the mask leaves out, so that equal
- * matches are equal bytes.  Returns false if the mask is all zeros. */
+/* Sets a field, also from itself.  Bits of the value that the mask (NULL: all
+ * ones) leaves out are cleared, so that equal matches are equal bytes.
+ * Returns false if the mask is all zeros. */
 static bool
-apply_mask(struct tcnl_flower *f, const struct tcnl_flower_row *r)
+set_field(struct tcnl_flower *f, const struct tcnl_flower_row *r,
+          const uint8_t *value, const uint8_t *mask)
 {
-    uint8_t *value = field(&f->key, r);
-    const uint8_t *mask = field(&f->mask, r);
     uint64_t any = 0;
 
     for (unsigned int i = 0; i < r->size; i += 8) {
         unsigned int n = r->size - i;
-        uint64_t m = tcnl_word_load(mask + i, n);
+        uint64_t m = mask ? tcnl_word_load(mask + i, n) : UINT64_MAX;
 
-        tcnl_word_store(value + i, tcnl_word_load(value + i, n) & m, n);
+        tcnl_word_store(field(&f->key, r) + i,
+                        tcnl_word_load(value + i, n) & m, n);
+        tcnl_word_store(field(&f->mask, r) + i, m, n);
         any |= m;
     }
     return any != 0;
@@ -192,23 +194,10 @@ tcnl_key_name(enum tcnl_key key)
 }
 
 void
-tcnl_flower_set(struct tcnl_flower *f, enum tcnl_key key, const void *value_,
-                const void *mask_)
+tcnl_flower_set(struct tcnl_flower *f, enum tcnl_key key, const void *value,
+                const void *mask)
 {
-    const struct tcnl_flower_row *r = &tcnl_flower_rows[key];
-    const uint8_t *value = value_, *mask = mask_;
-    uint64_t any = 0;
-
-    for (unsigned int i = 0; i < r->size; i += 8) {
-        unsigned int n = r->size - i;
-        uint64_t m = mask ? tcnl_word_load(mask + i, n) : UINT64_MAX;
-
-        tcnl_word_store(field(&f->key, r) + i,
-                        tcnl_word_load(value + i, n) & m, n);
-        tcnl_word_store(field(&f->mask, r) + i, m, n);
-        any |= m;
-    }
-    if (any) {
+    if (set_field(f, &tcnl_flower_rows[key], value, mask)) {
         f->present |= TCNL_KEY_BIT(key);
     } else {
         f->present &= ~TCNL_KEY_BIT(key);
@@ -433,10 +422,8 @@ finish_keys(struct parse *p)
         if (!(p->values & bit) || f->present & bit) {
             continue;
         }
-        if (!(p->masks & bit)) {
-            memset(field(&f->mask, r), 0xff, r->size);
-        }
-        if (apply_mask(f, r)) {
+        if (set_field(f, r, field(&f->key, r),
+                      p->masks & bit ? field(&f->mask, r) : NULL)) {
             f->present |= bit;
         }
     }
