@@ -172,7 +172,7 @@ audit_table(struct audit_run *run)
         struct tcb_flow_report report;
 
         if (!bitmap_is_set(run->seen, slot)
-            && tcb_flow_report(&run->offload->flows, flow, &report)) {
+            && tcb_flow_report(flow, &report)) {
             struct tcb_audit_finding finding = {
                 .kind = TCB_AUDIT_MISSING,
                 .port = find_port(run, flow),

@@ -440,7 +440,7 @@ fill_from_table(struct tcb_dump_thread *thread)
         }
         flow = tcb_flow_at(flows, thread->slot);
         if (!was_seen(thread->dump, thread->slot++)
-            && tcb_flow_report(flows, flow, &entry->report)
+            && tcb_flow_report(flow, &entry->report)
             && (thread->dump->terse || !entry->report.gone)) {
             if (entry->report.gone) {
                 entry->report.used = LONG_AGO;

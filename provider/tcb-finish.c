@@ -58,13 +58,12 @@ tcb_finish_gone(struct tcb_run *run, struct tcb_flow *flow)
 }
 
 static void
-fill_stats(struct tcb_run *run, struct tcb_flow *flow,
-           struct dpif_flow_stats *stats)
+fill_stats(struct tcb_flow *flow, struct dpif_flow_stats *stats)
 {
     struct tcb_flow_report report;
 
     if (stats) {
-        tcb_flow_totals(&run->offload->flows, flow, &report);
+        tcb_flow_totals(flow, &report);
         memset(stats, 0, sizeof *stats);
         stats->n_packets = report.packets;
         stats->n_bytes = report.bytes;
@@ -198,7 +197,7 @@ finish_add(struct tcb_run *run, struct tcb_task *task,
         return;
     }
 
-    fill_stats(run, flow, put->stats);
+    fill_stats(flow, put->stats);
     tcb_pending_done(&offload->pending, put->ufid);
     tcb_flow_release(&offload->flows, flow);
     run->done.adds++;
@@ -225,7 +224,7 @@ finish_replace(struct tcb_run *run, struct tcb_task *task,
 
     drop_uses(run, flow);
     flow->uses = task->uses;
-    fill_stats(run, flow, task->op->flow_put.stats);
+    fill_stats(flow, task->op->flow_put.stats);
     tcb_flow_restart_counters(&run->offload->flows, flow);
     if (tcb_verify_refused(run, task, &why)) {
         tcb_run_refuse(run, task->op, task->port, &why);
@@ -269,7 +268,7 @@ void
 tcb_finish_deleted(struct tcb_run *run, struct dpif_op *op,
                    struct tcb_flow *flow)
 {
-    fill_stats(run, flow, op->flow_del.stats);
+    fill_stats(flow, op->flow_del.stats);
     op->error = 0;
     tcb_flow_remove(&run->offload->flows, flow);
     run->done.dels++;
@@ -308,7 +307,7 @@ tcb_finish_evicted(struct tcb_run *run, struct dpif_op *op,
         /* The kernel datapath has no such flow to modify. */
         put->flags &= ~DPIF_FP_MODIFY;
         put->flags |= DPIF_FP_CREATE;
-        fill_stats(run, flow, put->stats);
+        fill_stats(flow, put->stats);
     }
     tcb_flow_remove(&run->offload->flows, flow);
 }

@@ -48,6 +48,69 @@ flow_set_state(struct tcb_flow *flow, enum tcb_flow_state state)
     atomic_store_explicit(&flow->state, state, memory_order_release);
 }
 
+/* Reading and writing what is written under the shard's lock. */
+
+static uint64_t
+get64(const atomic_uint64_t *p)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, p), &value);
+    return value;
+}
+
+static void
+set64(atomic_uint64_t *p, uint64_t value)
+{
+    atomic_store_relaxed(p, value);
+}
+
+static void
+add64(atomic_uint64_t *p, uint64_t more)
+{
+    set64(p, get64(p) + more);
+}
+
+static bool
+get_bool(const atomic_bool *p)
+{
+    bool value;
+
+    atomic_read_relaxed(CONST_CAST(atomic_bool *, p), &value);
+    return value;
+}
+
+static uint8_t
+get_missed(const struct tcb_flow *flow)
+{
+    uint8_t missed;
+
+    atomic_read_relaxed(&CONST_CAST(struct tcb_flow *, flow)->missed,
+                        &missed);
+    return missed;
+}
+
+static void
+set_missed(struct tcb_flow *flow, uint8_t missed)
+{
+    atomic_store_relaxed(&flow->missed, missed);
+}
+
+static long long int
+get_used(const struct tcb_flow *flow)
+{
+    long long int used;
+
+    atomic_read_relaxed(&CONST_CAST(struct tcb_flow *, flow)->used, &used);
+    return used;
+}
+
+static void
+set_used(struct tcb_flow *flow, long long int used)
+{
+    atomic_store_relaxed(&flow->used, used);
+}
+
 void
 tcb_flow_table_init(struct tcb_flow_table *table)
 {
@@ -207,13 +270,15 @@ flow_reset(struct tcb_flow *flow, const ovs_u128 *ufid)
     flow->in_port = ODPP_NONE;
     flow->match_hash = 0;
     flow->uses = (struct tcb_action_uses) { .goto_chain = 0 };
-    flow->offloaded = false;
-    flow->orphan = false;
-    flow->missed = 0;
-    flow->base_packets = flow->base_bytes = 0;
-    flow->kernel_packets = flow->kernel_bytes = 0;
-    flow->used = 0;
-    flow->epoch = 0;
+    atomic_store_relaxed(&flow->offloaded, false);
+    atomic_store_relaxed(&flow->orphan, false);
+    set_missed(flow, 0);
+    set64(&flow->packets, 0);
+    set64(&flow->bytes, 0);
+    set64(&flow->kernel_packets, 0);
+    set64(&flow->kernel_bytes, 0);
+    set_used(flow, 0);
+    set64(&flow->epoch, 0);
 }
 
 /* Claims. */
@@ -301,7 +366,7 @@ end_claim(struct tcb_flow_table *table, struct tcb_flow *flow,
     }
     flow_set_state(flow, state);
     if (state == TCB_FLOW_DEAD) {
-        flow->missed = 0;
+        set_missed(flow, 0);
     } else if (state == TCB_FLOW_FREE) {
         cmap_remove(&shard->flows, &flow->node, ufid_hash(&flow->ufid));
     }
@@ -349,9 +414,9 @@ tcb_flow_move(struct tcb_flow_table *table, struct tcb_flow *old,
     new->in_port = old->in_port;
     new->match_hash = old->match_hash;
     new->uses = old->uses;
-    new->base_packets = old->base_packets + old->kernel_packets;
-    new->base_bytes = old->base_bytes + old->kernel_bytes;
-    new->used = old->used;
+    set64(&new->packets, get64(&old->packets));
+    set64(&new->bytes, get64(&old->bytes));
+    set_used(new, get_used(old));
     flow_set_state(new, flow_state(old));
 
     cmap_replace(&shard->flows, &old->node, &new->node,
@@ -401,14 +466,25 @@ epoch_tick(struct tcb_flow_table *table)
 /* The kernel's counters of one filter only grow; a smaller value is an older
  * one that was overtaken. */
 static void
+raise_counter(atomic_uint64_t *seen, atomic_uint64_t *total, uint64_t value)
+{
+    uint64_t old = get64(seen);
+
+    if (value > old) {
+        set64(seen, value);
+        add64(total, value - old);
+    }
+}
+
+static void
 flow_raise_counters(struct tcb_flow *flow, const struct tcnl_stats *stats,
                     long long int now)
 {
-    if (stats->packets > flow->kernel_packets) {
-        flow->kernel_packets = stats->packets;
-        flow->used = now;
+    if (stats->packets > get64(&flow->kernel_packets)) {
+        set_used(flow, now);
     }
-    flow->kernel_bytes = MAX(flow->kernel_bytes, stats->bytes);
+    raise_counter(&flow->kernel_packets, &flow->packets, stats->packets);
+    raise_counter(&flow->kernel_bytes, &flow->bytes, stats->bytes);
 }
 
 static void
@@ -416,11 +492,11 @@ flow_fill_report(struct tcb_flow *flow, struct tcb_flow_report *report)
 {
     report->flow = flow;
     report->ufid = flow->ufid;
-    report->packets = flow->base_packets + flow->kernel_packets;
-    report->bytes = flow->base_bytes + flow->kernel_bytes;
-    report->used = flow->used;
-    report->offloaded = flow->offloaded;
-    report->gone = flow->missed >= MAX_MISSED || flow->orphan;
+    report->packets = get64(&flow->packets);
+    report->bytes = get64(&flow->bytes);
+    report->used = get_used(flow);
+    report->offloaded = get_bool(&flow->offloaded);
+    report->gone = get_missed(flow) >= MAX_MISSED || get_bool(&flow->orphan);
 }
 
 /* A filter without any flag was offloaded as far as TC can tell: old kernels
@@ -432,13 +508,24 @@ offloaded_by_flags(uint32_t cls_flags)
            || !(cls_flags & TCA_CLS_FLAGS_NOT_IN_HW);
 }
 
+/* Do 'stats' and 'offloaded' say what is known already? */
+static bool
+flow_is_unchanged(const struct tcb_flow *flow, const struct tcnl_stats *stats,
+                  bool offloaded)
+{
+    return stats->packets == get64(&flow->kernel_packets)
+           && stats->bytes == get64(&flow->kernel_bytes)
+           && offloaded == get_bool(&flow->offloaded)
+           && !get_missed(flow);
+}
+
 bool
 tcb_flow_update(struct tcb_flow_table *table, struct tcb_flow *flow,
                 const struct tcnl_filter_counters *counters,
                 uint32_t cls_flags, uint64_t epoch, long long int now,
                 struct tcb_flow_report *report)
 {
-    struct tcb_shard *shard;
+    bool offloaded = offloaded_by_flags(cls_flags);
     ovs_u128 ufid;
     bool ours;
 
@@ -448,52 +535,46 @@ tcb_flow_update(struct tcb_flow_table *table, struct tcb_flow *flow,
     BUILD_ASSERT(sizeof ufid == TCNL_COOKIE_LEN);
     memcpy(&ufid, counters->cookie, sizeof ufid);
 
-    shard = shard_of(table, &ufid);
-    ovs_mutex_lock(&shard->mutex);
     ours = tcb_flow_is(flow, &ufid);
-    if (ours) {
-        if (epoch >= flow->epoch) {
+    if (ours && !flow_is_unchanged(flow, &counters->stats, offloaded)) {
+        struct tcb_shard *shard = shard_of(table, &ufid);
+
+        ovs_mutex_lock(&shard->mutex);
+        ours = tcb_flow_is(flow, &ufid);
+        if (ours && epoch >= get64(&flow->epoch)) {
             flow_raise_counters(flow, &counters->stats, now);
-            flow->offloaded = offloaded_by_flags(cls_flags);
-            flow->missed = 0;
+            atomic_store_relaxed(&flow->offloaded, offloaded);
+            set_missed(flow, 0);
         }
+        ovs_mutex_unlock(&shard->mutex);
+    }
+    if (ours) {
         flow_fill_report(flow, report);
     }
-    ovs_mutex_unlock(&shard->mutex);
     return ours;
 }
 
 bool
-tcb_flow_report(struct tcb_flow_table *table, struct tcb_flow *flow,
-                struct tcb_flow_report *report)
+tcb_flow_report(struct tcb_flow *flow, struct tcb_flow_report *report)
 {
-    struct tcb_shard *shard;
-    ovs_u128 ufid;
-    bool live;
-
     if (flow_state(flow) < TCB_FLOW_LIVE) {
         return false;
     }
-    ufid = flow->ufid;
-    shard = shard_of(table, &ufid);
-    ovs_mutex_lock(&shard->mutex);
-    live = tcb_flow_is(flow, &ufid);
-    if (live) {
-        flow_fill_report(flow, report);
-    }
-    ovs_mutex_unlock(&shard->mutex);
-    return live;
+    flow_fill_report(flow, report);
+    return true;
 }
 
 void
 tcb_flow_final_counters(struct tcb_flow_table *table, struct tcb_flow *flow,
                         const struct tcnl_stats *final)
 {
-    struct tcb_shard *shard = shard_of(table, &flow->ufid);
+    if (!flow_is_unchanged(flow, final, get_bool(&flow->offloaded))) {
+        struct tcb_shard *shard = shard_of(table, &flow->ufid);
 
-    ovs_mutex_lock(&shard->mutex);
-    flow_raise_counters(flow, final, time_msec());
-    ovs_mutex_unlock(&shard->mutex);
+        ovs_mutex_lock(&shard->mutex);
+        flow_raise_counters(flow, final, time_msec());
+        ovs_mutex_unlock(&shard->mutex);
+    }
 }
 
 void
@@ -507,24 +588,28 @@ tcb_flow_add_counters(struct tcb_flow_table *table, const ovs_u128 *ufid,
     ovs_mutex_lock(&shard->mutex);
     flow = tcb_flow_find(table, ufid);
     if (flow && final->packets > known->packets) {
-        flow->base_packets += final->packets - known->packets;
-        flow->used = MAX(flow->used, time_msec());
+        add64(&flow->packets, final->packets - known->packets);
+        set_used(flow, MAX(get_used(flow), time_msec()));
     }
     if (flow && final->bytes > known->bytes) {
-        flow->base_bytes += final->bytes - known->bytes;
+        add64(&flow->bytes, final->bytes - known->bytes);
     }
     ovs_mutex_unlock(&shard->mutex);
 }
 
 void
-tcb_flow_totals(struct tcb_flow_table *table, struct tcb_flow *flow,
-                struct tcb_flow_report *report)
+tcb_flow_totals(struct tcb_flow *flow, struct tcb_flow_report *report)
 {
-    struct tcb_shard *shard = shard_of(table, &flow->ufid);
-
-    ovs_mutex_lock(&shard->mutex);
     flow_fill_report(flow, report);
-    ovs_mutex_unlock(&shard->mutex);
+}
+
+struct tcnl_stats
+tcb_flow_kernel_counters(const struct tcb_flow *flow)
+{
+    return (struct tcnl_stats) {
+        .packets = get64(&flow->kernel_packets),
+        .bytes = get64(&flow->kernel_bytes),
+    };
 }
 
 void
@@ -534,11 +619,10 @@ tcb_flow_restart_counters(struct tcb_flow_table *table, struct tcb_flow *flow)
     uint64_t epoch = epoch_tick(table);
 
     ovs_mutex_lock(&shard->mutex);
-    flow->base_packets += flow->kernel_packets;
-    flow->base_bytes += flow->kernel_bytes;
-    flow->kernel_packets = flow->kernel_bytes = 0;
-    flow->epoch = epoch;
-    flow->missed = 0;
+    set64(&flow->kernel_packets, 0);
+    set64(&flow->kernel_bytes, 0);
+    set64(&flow->epoch, epoch);
+    set_missed(flow, 0);
     ovs_mutex_unlock(&shard->mutex);
 }
 
@@ -548,9 +632,11 @@ tcb_flow_reset_counters(struct tcb_flow_table *table, struct tcb_flow *flow)
     struct tcb_shard *shard = shard_of(table, &flow->ufid);
 
     ovs_mutex_lock(&shard->mutex);
-    flow->base_packets = flow->base_bytes = 0;
-    flow->kernel_packets = flow->kernel_bytes = 0;
-    flow->used = 0;
+    set64(&flow->packets, 0);
+    set64(&flow->bytes, 0);
+    set64(&flow->kernel_packets, 0);
+    set64(&flow->kernel_bytes, 0);
+    set_used(flow, 0);
     ovs_mutex_unlock(&shard->mutex);
 }
 
@@ -561,14 +647,14 @@ tcb_flow_table_orphan_chain(struct tcb_flow_table *table, uint32_t chain)
 
     for (uint32_t slot = 0; slot < n_slots; slot++) {
         struct tcb_flow *flow = tcb_flow_at(table, slot);
-        struct tcb_flow_report report;
 
-        if (tcb_flow_report(table, flow, &report)) {
-            struct tcb_shard *shard = shard_of(table, &report.ufid);
+        if (flow_state(flow) >= TCB_FLOW_LIVE) {
+            ovs_u128 ufid = flow->ufid;
+            struct tcb_shard *shard = shard_of(table, &ufid);
 
             ovs_mutex_lock(&shard->mutex);
-            if (tcb_flow_is(flow, &report.ufid) && flow->chain == chain) {
-                flow->orphan = true;
+            if (tcb_flow_is(flow, &ufid) && flow->chain == chain) {
+                atomic_store_relaxed(&flow->orphan, true);
             }
             ovs_mutex_unlock(&shard->mutex);
         }
@@ -589,9 +675,9 @@ tcb_flow_note_missed(struct tcb_flow_table *table, struct tcb_flow *flow,
     ufid = flow->ufid;
     shard = shard_of(table, &ufid);
     ovs_mutex_lock(&shard->mutex);
-    if (tcb_flow_is(flow, &ufid) && epoch >= flow->epoch) {
-        flow->missed = MIN(flow->missed + 1, UINT8_MAX);
-        gone = flow->missed >= MAX_MISSED;
+    if (tcb_flow_is(flow, &ufid) && epoch >= get64(&flow->epoch)) {
+        set_missed(flow, MIN(get_missed(flow) + 1, UINT8_MAX));
+        gone = get_missed(flow) >= MAX_MISSED;
     }
     ovs_mutex_unlock(&shard->mutex);
     return gone;
@@ -611,11 +697,13 @@ tcb_flow_age_dead(struct tcb_flow_table *table, struct tcb_flow *flow)
     shard = shard_of(table, &ufid);
     ovs_mutex_lock(&shard->mutex);
     if (flow_state(flow) == TCB_FLOW_DEAD
-        && ovs_u128_equals(flow->ufid, ufid)
-        && ++flow->missed >= MAX_DEAD_ROUNDS) {
+        && ovs_u128_equals(flow->ufid, ufid)) {
+        set_missed(flow, get_missed(flow) + 1);
+        forget = get_missed(flow) >= MAX_DEAD_ROUNDS;
+    }
+    if (forget) {
         flow_set_state(flow, TCB_FLOW_FREE);
         cmap_remove(&shard->flows, &flow->node, ufid_hash(&ufid));
-        forget = true;
     }
     ovs_mutex_unlock(&shard->mutex);
     if (forget) {

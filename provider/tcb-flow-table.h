@@ -14,9 +14,9 @@
  * looked for is told by 'state' and 'ufid' under the flow's lock.
  *
  * Locks: the table has many, one per shard of the ufid's hash; a flow's
- * mutable fields are guarded by its shard's.  None is ever held across a
+ * mutable fields are written under its shard's.  None is ever held across a
  * system call.  At most one is held at a time, and nothing else is locked
- * inside one.  Lookups by handle and by ufid take no lock.
+ * inside one.  Lookups by handle and by ufid, and reports, take no lock.
  *
  * Claims: whoever is about to change a flow in the kernel claims it first and
  * releases it when the kernel has answered, so operations on one ufid never
@@ -58,21 +58,21 @@ struct tcb_flow {
     uint64_t match_hash;        /* tcnl_flower_hash(). */
     struct tcb_action_uses uses;    /* References that the flow holds. */
 
-    /* Counters, guarded by the shard's lock.  What OVS sees is 'base' plus
-     * 'kernel' and never falls: 'base' holds what earlier filters of this
-     * flow counted, 'kernel' the highest seen of the present one. */
-    bool offloaded;             /* In hardware, or as if (no flag). */
-    bool orphan;                /* No flow in TC leads here any more. */
-    uint8_t missed;             /* Whole dumps in a row without it; of a dead
+    /* Counters.  Written under the shard's lock, read without: each by itself
+     * is right, and none that OVS sees ever falls. */
+    atomic_bool offloaded;      /* In hardware, or as if (no flag). */
+    atomic_bool orphan;         /* No flow in TC leads here any more. */
+    atomic_uint8_t missed;      /* Whole dumps in a row without it; of a dead
                                  * flow, rounds since it died. */
-    uint64_t base_packets, base_bytes;
-    uint64_t kernel_packets, kernel_bytes;
-    long long int used;         /* Msec; 0: never. */
-    uint64_t epoch;             /* Counters of dumps begun before this are of
+    atomic_uint64_t packets, bytes;     /* Of all filters that it ever had. */
+    atomic_uint64_t kernel_packets, kernel_bytes;   /* The highest seen of the
+                                                     * present one. */
+    atomic_llong used;          /* Msec; 0: never. */
+    atomic_uint64_t epoch;      /* Counters of dumps begun before this are of
                                  * an earlier filter.  See tcb_epoch. */
 };
 
-/* What a dump needs of a flow: a consistent copy. */
+/* What a dump needs of a flow. */
 struct tcb_flow_report {
     struct tcb_flow *flow;
     ovs_u128 ufid;
@@ -179,13 +179,15 @@ bool tcb_flow_update(struct tcb_flow_table *, struct tcb_flow *,
                      uint64_t epoch, long long int now,
                      struct tcb_flow_report *report);
 
-/* Fills in 'report' from the table alone; false if the flow is not live. */
-bool tcb_flow_report(struct tcb_flow_table *, struct tcb_flow *,
-                     struct tcb_flow_report *report);
+/* Fills in 'report' from the table alone, without a lock; false if the flow is
+ * not live. */
+bool tcb_flow_report(struct tcb_flow *, struct tcb_flow_report *report);
 
 /* The same for a flow that the caller has claimed, in any state. */
-void tcb_flow_totals(struct tcb_flow_table *, struct tcb_flow *,
-                     struct tcb_flow_report *report);
+void tcb_flow_totals(struct tcb_flow *, struct tcb_flow_report *report);
+
+/* The highest counters seen of the flow's present filter. */
+struct tcnl_stats tcb_flow_kernel_counters(const struct tcb_flow *);
 
 /* The filter of a claimed flow starts (again) at zero: what the
  * filter before it counted becomes the base. */

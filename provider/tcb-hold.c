@@ -57,7 +57,7 @@ tcb_hold_is_wanted(struct tcb_offload *offload, struct tcb_flow *flow)
 {
     struct tcb_flow_report report;
 
-    tcb_flow_totals(&offload->flows, flow, &report);
+    tcb_flow_totals(flow, &report);
     return report.used && report.used + BUSY_MS > time_msec()
            && atomic_count_get(&offload->holds.n) < TCB_MAX_HOLDS;
 }

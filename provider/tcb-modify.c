@@ -13,10 +13,7 @@ void
 tcb_modify_remove_old(struct tcb_run *run, struct tcb_flow *old, bool held)
 {
     struct tcnl_filter_id id = tcb_flow_filter_id(old);
-    const struct tcnl_stats known = {
-        .packets = old->kernel_packets,
-        .bytes = old->kernel_bytes,
-    };
+    const struct tcnl_stats known = tcb_flow_kernel_counters(old);
     struct tcb_reading final;
 
     if (tcb_single_del(run->worker->transport, &id,

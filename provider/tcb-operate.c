@@ -375,7 +375,7 @@ is_to_go(const struct tcb_run *run, uint32_t slot,
     struct tcb_flow *flow = tcb_flow_at(&run->offload->flows, slot);
     struct tcb_flow_report report;
 
-    if (!tcb_flow_report(&run->offload->flows, flow, &report)
+    if (!tcb_flow_report(flow, &report)
         || (port && flow->in_port != port->up.port_no)) {
         return false;
     }

@@ -111,21 +111,21 @@ test_states(void **state OVS_UNUSED)
     assert_int_equal(claim(1, true, &again), TCB_CLAIM_BUSY);
     assert_int_equal(claim(1, false, &again), TCB_CLAIM_BUSY);
     assert_false(is_live(flow, 1));
-    assert_false(tcb_flow_report(&table, flow, &report));
+    assert_false(tcb_flow_report(flow, &report));
     assert_int_equal(n_live(), 0);
 
     tcb_flow_release(&table, flow);
     assert_true(is_live(flow, 1));
     assert_false(is_live(flow, 2));
     assert_int_equal(n_live(), 1);
-    assert_true(tcb_flow_report(&table, flow, &report));
+    assert_true(tcb_flow_report(flow, &report));
     assert_ptr_equal(report.flow, flow);
 
     assert_int_equal(claim(1, true, &again), TCB_CLAIM_OLD);
     assert_ptr_equal(again, flow);
     assert_int_equal(claim(1, true, &again), TCB_CLAIM_BUSY);
     assert_true(is_live(flow, 1));
-    assert_true(tcb_flow_report(&table, flow, &report));
+    assert_true(tcb_flow_report(flow, &report));
     tcb_flow_release(&table, flow);
     assert_int_equal(n_live(), 1);
 
@@ -133,7 +133,7 @@ test_states(void **state OVS_UNUSED)
     tcb_flow_remove(&table, flow);
     assert_int_equal(n_live(), 0);
     assert_false(is_live(flow, 1));
-    assert_false(tcb_flow_report(&table, flow, &report));
+    assert_false(tcb_flow_report(flow, &report));
     assert_int_equal(claim(1, false, &flow), TCB_CLAIM_NONE);
 }
 
@@ -148,13 +148,13 @@ test_dead(void **state OVS_UNUSED)
     tcb_flow_release_dead(&table, flow);
     assert_int_equal(n_live(), 0);
     assert_false(is_live(flow, 1));
-    assert_false(tcb_flow_report(&table, flow, &report));
+    assert_false(tcb_flow_report(flow, &report));
     assert_false(update(flow, 1, 9, tcb_epoch_read(&table), &report));
 
     assert_int_equal(claim(1, false, &again), TCB_CLAIM_DEAD);
     assert_ptr_equal(again, flow);
     assert_int_equal(claim(1, false, &again), TCB_CLAIM_BUSY);
-    tcb_flow_totals(&table, flow, &report);
+    tcb_flow_totals(flow, &report);
     assert_int_equal(report.packets, 7);
 
     /* It may live again. */
@@ -165,7 +165,7 @@ test_dead(void **state OVS_UNUSED)
     assert_int_equal(report.packets, 9);
     assert_int_equal(claim(1, false, &again), TCB_CLAIM_OLD);
     tcb_flow_reset_counters(&table, flow);
-    tcb_flow_totals(&table, flow, &report);
+    tcb_flow_totals(flow, &report);
     assert_int_equal(report.packets, 0);
     assert_int_equal(report.used, 0);
     tcb_flow_release(&table, flow);
@@ -294,7 +294,7 @@ test_reset(void **state OVS_UNUSED)
     assert_ptr_equal(add(2), flow);
     assert_int_equal(flow->chain, 0);
     assert_int_equal(flow->uses.goto_chain, 0);
-    assert_true(tcb_flow_report(&table, flow, &report));
+    assert_true(tcb_flow_report(flow, &report));
     assert_int_equal(report.packets, 0);
     assert_int_equal(report.used, 0);
 
@@ -322,7 +322,7 @@ test_move(void **state OVS_UNUSED)
     assert_int_equal(moved->ifindex, 3);
     assert_int_equal(moved->chain, 5);
     assert_int_equal(tcb_flow_filter_id(moved).handle, moved->slot + 2);
-    tcb_flow_totals(&table, moved, &report);
+    tcb_flow_totals(moved, &report);
     assert_int_equal(report.packets, 7);
     tcb_flow_release(&table, moved);
     assert_int_equal(n_live(), 1);
@@ -366,7 +366,7 @@ test_counters_never_fall(void **state OVS_UNUSED)
     c.has_cookie = false;
     assert_false(tcb_flow_update(&table, flow, &c, 0, epoch, 1, &report));
     assert_false(update(flow, 2, 12, epoch, &report));
-    assert_true(tcb_flow_report(&table, flow, &report));
+    assert_true(tcb_flow_report(flow, &report));
     assert_int_equal(report.packets, 11);
 }
 
@@ -394,7 +394,7 @@ test_epochs(void **state OVS_UNUSED)
 
     assert_int_equal(claim(1, false, &flow), TCB_CLAIM_OLD);
     tcb_flow_final_counters(&table, flow, &final);
-    tcb_flow_totals(&table, flow, &report);
+    tcb_flow_totals(flow, &report);
     assert_int_equal(report.packets, 15);
     assert_int_equal(report.bytes, 1500);
     tcb_flow_release(&table, flow);
@@ -432,10 +432,10 @@ test_missed(void **state OVS_UNUSED)
         assert_false(tcb_flow_note_missed(&table, flow, before));
     }
     assert_false(tcb_flow_note_missed(&table, flow, epoch));
-    assert_true(tcb_flow_report(&table, flow, &report));
+    assert_true(tcb_flow_report(flow, &report));
     assert_false(report.gone);
     assert_true(tcb_flow_note_missed(&table, flow, epoch));
-    assert_true(tcb_flow_report(&table, flow, &report));
+    assert_true(tcb_flow_report(flow, &report));
     assert_true(report.gone);
     for (int i = 0; i < 300; i++) {
         assert_true(tcb_flow_note_missed(&table, flow, epoch));
@@ -510,7 +510,7 @@ change_flow(struct stress *s, uint32_t n, bool wait)
         tcb_flow_release(&table, flow);
         break;
     case TCB_CLAIM_OLD:
-        tcb_flow_totals(&table, flow, &report);
+        tcb_flow_totals(flow, &report);
         see(s, n, &report, flow->match_hash);
         if (s->seed % 3 == 0) {
             tcb_flow_remove(&table, flow);
@@ -554,7 +554,7 @@ look_at_slot(struct stress *s)
     if (!flow) {
         return;
     }
-    if (!tcb_flow_report(&table, flow, &report)) {
+    if (!tcb_flow_report(flow, &report)) {
         tcb_flow_age_dead(&table, flow);
         return;
     }
