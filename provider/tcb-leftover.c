@@ -83,7 +83,7 @@ take_filter(void *findings_, const struct nlmsghdr *nlh)
 int
 tcb_build_hook_dump(struct tcnl_buffer *b, const void *hook)
 {
-    return tcnl_filter_put_dump(b, hook, false, false);
+    return tcnl_filter_put_dump(b, hook, &(struct tcnl_dump_form) { 0 });
 }
 
 static int

@@ -38,6 +38,10 @@ abilities_json(const struct tcb_offload *offload)
                         json_boolean_create(a->terse_dump));
         json_object_put(json, "terse_echo",
                         json_boolean_create(a->terse_echo));
+        json_object_put(json, "used_since",
+                        json_boolean_create(a->used_since));
+        json_object_put(json, "dump_start",
+                        json_boolean_create(a->dump_start));
         json_object_put(json, "ext_ack", json_boolean_create(a->ext_ack));
         json_object_put(json, "multi_mask",
                         json_boolean_create(a->multi_mask));

@@ -28,6 +28,8 @@ show_kernel(const struct tcb_offload *offload, struct ds *ds)
         { "chosen handles", a->own_handles },
         { "terse dumps", a->terse_dump },
         { "terse echo of deletes", a->terse_echo },
+        { "dumps without idle filters", a->used_since },
+        { "dumps that keep their place", a->dump_start },
         { "several masks per prio", a->multi_mask },
         { "error texts", a->ext_ack },
         { "packet rates", a->police_pkts },

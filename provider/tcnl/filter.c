@@ -10,6 +10,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_gact.h>
 #include "attr.h"
+#include "uapi.h"
 
 static struct tcmsg
 hook_header(const struct tcnl_filter_id *id)
@@ -41,13 +42,11 @@ begin(struct tcnl_buffer *b, uint16_t type, uint16_t nl_flags,
 }
 
 static void
-put_terse_flag(struct tcnl_buffer *b)
+put_flags(struct tcnl_buffer *b, uint32_t flags)
 {
-    static const struct nla_bitfield32 flags = {
-        TCA_DUMP_FLAGS_TERSE, TCA_DUMP_FLAGS_TERSE
-    };
+    const struct nla_bitfield32 bits = { flags, flags };
 
-    tcnl_put(b, TCA_DUMP_FLAGS, &flags, sizeof flags);
+    tcnl_put(b, TCA_DUMP_FLAGS, &bits, sizeof bits);
 }
 
 int
@@ -102,7 +101,7 @@ tcnl_filter_put_del(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
     }
     begin(b, RTM_DELTFILTER, nl_flags, id);
     if (nl_flags & NLM_F_ECHO) {
-        put_terse_flag(b);
+        put_flags(b, TCA_DUMP_FLAGS_TERSE);
     }
     return tcnl_msg_end(b, NULL);
 }
@@ -133,23 +132,46 @@ tcnl_filter_put_get_counters(struct tcnl_buffer *b,
                              const struct tcnl_filter_id *id)
 {
     begin(b, RTM_GETTFILTER, 0, id);
-    put_terse_flag(b);
+    put_flags(b, TCA_DUMP_FLAGS_TERSE);
     return tcnl_msg_end(b, NULL);
+}
+
+static void
+put_start(struct tcnl_buffer *b, const struct tcnl_filter_id *id)
+{
+    size_t nest = tcnl_nest_begin(b, TCA_DUMP_START);
+
+    tcnl_put_u32(b, TCA_DUMP_START_CHAIN, id->chain);
+    tcnl_put_u32(b, TCA_DUMP_START_PRIO, id->prio);
+    tcnl_put_u32(b, TCA_DUMP_START_HANDLE, id->handle);
+    tcnl_nest_end(b, nest);
 }
 
 int
 tcnl_filter_put_dump(struct tcnl_buffer *b, const struct tcnl_filter_id *id,
-                     bool one_chain, bool terse)
+                     const struct tcnl_dump_form *form)
 {
     struct tcmsg tcm = hook_header(id);
+    uint32_t flags = ((form->terse ? TCA_DUMP_FLAGS_TERSE : 0)
+                      | (form->used_within ? TCA_DUMP_FLAGS_USED_SINCE : 0)
+                      | (form->start ? TCA_DUMP_FLAGS_START : 0));
 
+    if (form->one_prio) {
+        tcm.tcm_info = TC_H_MAKE((uint32_t) id->prio << 16, id->proto);
+    }
     tcnl_msg_begin(b, RTM_GETTFILTER, NLM_F_REQUEST | NLM_F_DUMP, &tcm,
                    sizeof tcm);
-    if (one_chain) {
+    if (form->one_chain) {
         tcnl_put_u32(b, TCA_CHAIN, id->chain);
     }
-    if (terse) {
-        put_terse_flag(b);
+    if (flags) {
+        put_flags(b, flags);
+    }
+    if (form->used_within) {
+        tcnl_put_u32(b, TCA_DUMP_USED_SINCE, form->used_within);
+    }
+    if (form->start) {
+        put_start(b, id);
     }
     return tcnl_msg_end(b, NULL);
 }

@@ -54,11 +54,23 @@ int tcnl_filter_put_get_counters(struct tcnl_buffer *,
 /* Deletes the whole prio of 'id', whatever its handle. */
 int tcnl_prio_put_del(struct tcnl_buffer *, const struct tcnl_filter_id *);
 
-/* All filters of one hook (or block), of every prio: of all chains, or of
- * 'id->chain' only if 'one_chain'.  'terse' asks for TCA_DUMP_FLAGS_TERSE
- * (Linux 5.8). */
+/* How filters are dumped.  What needs our patches (kernel/patches), other
+ * kernels refuse with EINVAL. */
+struct tcnl_dump_form {
+    bool terse;                 /* Counters, no keys (Linux 5.8). */
+    bool one_chain;             /* Those of 'id->chain' alone. */
+    bool one_prio;              /* Those of 'id->prio' alone. */
+    uint32_t used_within;       /* Msec: only those that packets used, or that
+                                 * were made, so short ago.  0: all.  Terse
+                                 * dumps only; our patch. */
+    bool start;                 /* From the first one on that is not before
+                                 * chain, prio and handle of 'id'; our
+                                 * patch. */
+};
+
+/* The filters of one hook (or block), of every prio. */
 int tcnl_filter_put_dump(struct tcnl_buffer *, const struct tcnl_filter_id *,
-                         bool one_chain, bool terse);
+                         const struct tcnl_dump_form *);
 
 /* Deletes every filter of one chain (RTM_DELCHAIN is not needed: the chain
  * goes with its last filter). */

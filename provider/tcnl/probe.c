@@ -32,6 +32,8 @@ struct probe {
     uint32_t strange[MAX_ADDS]; /* Handles that the kernel chose instead. */
     unsigned int n_strange;
     bool came_back;             /* A filter, with all its keys. */
+    struct tcnl_dump_form form;
+    bool in_dump;               /* The first filter, in terse form. */
 };
 
 /* ## One request of each kind. */
@@ -69,24 +71,12 @@ build_get(struct tcnl_buffer *b, const void *probe_)
     return tcnl_filter_put_get(b, &p->id);
 }
 
-/* A dump of our prio only: the hook may have any number of other filters. */
 static int
 build_dump(struct tcnl_buffer *b, const void *probe_)
 {
     const struct probe *p = probe_;
-    static const struct nla_bitfield32 flags = {
-        TCA_DUMP_FLAGS_TERSE, TCA_DUMP_FLAGS_TERSE
-    };
-    struct tcmsg tcm = {
-        .tcm_ifindex = p->id.ifindex,
-        .tcm_parent = p->id.parent,
-        .tcm_info = (uint32_t) p->id.prio << 16 | p->id.proto,
-    };
 
-    tcnl_msg_begin(b, RTM_GETTFILTER, NLM_F_REQUEST | NLM_F_DUMP, &tcm,
-                   sizeof tcm);
-    tcnl_put(b, TCA_DUMP_FLAGS, &flags, sizeof flags);
-    return tcnl_msg_end(b, NULL);
+    return tcnl_filter_put_dump(b, &p->id, &p->form);
 }
 
 static int
@@ -210,7 +200,7 @@ dump_cb(void *probe_, const struct nlmsghdr *nlh)
     if (!tcnl_filter_parse(nlh, &info) && info.id.handle == FIRST_HANDLE
         && info.id.prio == PROBE_PRIO) {
         p->able->own_handles = true;
-        p->able->terse_dump = info.acts && !info.has_keys;
+        p->in_dump = info.acts && !info.has_keys;
     }
 }
 
@@ -229,11 +219,30 @@ get_cb(void *probe_, unsigned int slot, const struct nlmsghdr *nlh)
 }
 
 /* A kernel without TCA_DUMP_FLAGS gives the full form, one that knows the
- * attribute but not the bit refuses. */
-static void
-probe_dump(struct probe *p)
+ * attribute but not the bit refuses.  The hook may have any number of other
+ * filters, so only our prio is asked for. */
+static bool
+probe_dump(struct probe *p, struct tcnl_dump_form form)
 {
-    tcnl_dump_all(p->transport, build_dump, p, dump_cb, p, NULL);
+    p->id.handle = FIRST_HANDLE;
+    p->form = form;
+    p->form.terse = p->form.one_prio = true;
+    p->in_dump = false;
+    return (tcnl_dump_all(p->transport, build_dump, p, dump_cb, p, NULL)
+            == TCNL_DUMP_COMPLETE
+            && p->in_dump);
+}
+
+static void
+probe_dumps(struct probe *p)
+{
+    static const struct tcnl_dump_form all = { 0 };
+    static const struct tcnl_dump_form used = { .used_within = 60000 };
+    static const struct tcnl_dump_form start = { .start = true };
+
+    p->able->terse_dump = probe_dump(p, all);
+    p->able->used_since = probe_dump(p, used);
+    p->able->dump_start = probe_dump(p, start);
 }
 
 static void
@@ -423,7 +432,7 @@ tcnl_probe(struct tcnl_transport *transport, int ifindex, uint32_t parent,
     result = add(&p, 0, error);
     if (!result) {
         able->flower = true;
-        probe_dump(&p);
+        probe_dumps(&p);
         probe_second(&p);
         probe_text(&p);
         probe_police(&p);

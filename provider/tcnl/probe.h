@@ -24,6 +24,10 @@ struct tcnl_abilities {
     bool own_handles;           /* A chosen handle is kept. */
     bool terse_dump;            /* TCA_DUMP_FLAGS_TERSE honoured (5.8). */
     bool terse_echo;            /* The same in a delete's echo (our patch). */
+    bool used_since;            /* Dumps without idle filters (our patch). */
+    bool dump_start;            /* Dumps that start at a chain, prio and
+                                 * handle, and keep their place when prios
+                                 * come or go (our patch). */
     bool ext_ack;               /* Error texts arrive. */
     bool multi_mask;            /* Several masks in one prio (4.19). */
     bool police_pkts;           /* Packet rates (TCA_POLICE_PKTRATE64). */

@@ -55,4 +55,5 @@ tcnl_headers = \
 	%D%/stats.h \
 	%D%/template.h \
 	%D%/transport.h \
-	%D%/tunnel-opts.h
+	%D%/tunnel-opts.h \
+	%D%/uapi.h

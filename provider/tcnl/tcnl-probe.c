@@ -105,7 +105,8 @@ build_dump(struct tcnl_buffer *b, const void *hook_)
         .parent = hook->parent,
     };
 
-    return tcnl_filter_put_dump(b, &id, false, true);
+    return tcnl_filter_put_dump(b, &id,
+                                &(struct tcnl_dump_form) { .terse = true });
 }
 
 static void
@@ -308,6 +309,10 @@ print(const struct result *r)
     print_ability(r, "terse_dump", "dumps of counters only", a->terse_dump);
     print_ability(r, "terse_echo", "deletes that answer with counters only",
                   a->terse_echo);
+    print_ability(r, "used_since", "dumps that leave out idle filters",
+                  a->used_since);
+    print_ability(r, "dump_start", "dumps that keep their place and start "
+                  "anywhere", a->dump_start);
     print_ability(r, "ext_ack", "reasons with errors", a->ext_ack);
     print_ability(r, "multi_mask", "several masks at one priority",
                   a->multi_mask);

@@ -9,6 +9,7 @@
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include "tcnl/attr.h"
+#include "tcnl/uapi.h"
 
 #define MESSAGE_SIZE 8192
 
@@ -28,7 +29,9 @@ struct fake_socket {
     int sk_err;
 
     bool dumping;
-    bool dump_terse, dump_started;
+    uint32_t dump_flags;
+    unsigned int dump_datagrams;
+    int dump_error;
     uint32_t dump_seq;
     struct tcnl_filter_id dump_at;      /* The last one shown. */
 };
@@ -187,11 +190,30 @@ reply_filter(struct fake_socket *s, const struct nlmsghdr *request,
     deliver(s, &b);
 }
 
+/* Is this the datagram that an interrupted dump ends with? */
+static bool
+is_cut(struct fake_socket *s)
+{
+    if (s->dump_datagrams == 1 && s->tc->n_interrupted) {
+        s->tc->n_interrupted--;
+        return true;
+    }
+    return false;
+}
+
+static bool
+is_shown(const struct fake_socket *s, const struct fake_tc_filter *f)
+{
+    return !f->hidden
+           && !(f->idle && s->dump_flags & TCA_DUMP_FLAGS_USED_SINCE);
+}
+
 /* The next datagram of a running dump. */
 static void
 continue_dump(struct fake_socket *s)
 {
-    uint16_t flags = NLM_F_MULTI | (s->tc->dump_interrupted
+    bool cut = is_cut(s);
+    uint16_t flags = NLM_F_MULTI | (s->tc->dump_interrupted || cut
                                     ? NLM_F_DUMP_INTR : 0);
     uint32_t mem[MESSAGE_SIZE / 4];
     struct tcnl_filter_id *at = &s->dump_at;
@@ -200,7 +222,10 @@ continue_dump(struct fake_socket *s)
     int status = 0;
 
     tcnl_buffer_init(&b, mem, sizeof mem);
-    if (!s->dump_started || !s->tc->dump_error) {
+    if (s->dump_datagrams && s->tc->dump_error) {
+        s->dump_error = s->tc->dump_error;
+    }
+    if (!s->dump_error && !cut) {
         for (size_t i = fake_table_lower_bound(s->tc, at);
              i < s->tc->n_filters && n < s->tc->dump_filters; i++) {
             struct fake_tc_filter *f = s->tc->filters[i];
@@ -210,16 +235,17 @@ continue_dump(struct fake_socket *s)
             }
             *at = f->id;
             at->handle++;
-            if (!f->hidden) {
+            if (is_shown(s, f)) {
                 put_filter(&b, s->tc->ignores, f, RTM_NEWTFILTER, flags,
-                           s->dump_seq, s->dump_terse);
+                           s->dump_seq,
+                           s->dump_flags & TCA_DUMP_FLAGS_TERSE);
                 n++;
             }
         }
     }
-    s->dump_started = true;
+    s->dump_datagrams++;
     if (!n) {
-        status = -s->tc->dump_error;
+        status = -s->dump_error;
         tcnl_msg_begin(&b, NLMSG_DONE, flags, &status, sizeof status);
         b.msg->nlmsg_seq = s->dump_seq;
         end(&b);
@@ -352,18 +378,54 @@ execute_qdisc(struct fake_socket *s, const struct nlmsghdr *nlh)
     }
 }
 
-static bool
-is_terse(const struct nlmsghdr *nlh)
+static void
+read_start(const struct nlattr *nest, struct tcnl_filter_id *id)
 {
-    struct tcnl_attrs it = tcnl_attrs_message(nlh, sizeof(struct tcmsg));
+    struct tcnl_attrs it = tcnl_attrs_nested(nest);
     const struct nlattr *a;
 
     while ((a = tcnl_attrs_next(&it))) {
-        if (tcnl_attr_type(a) == TCA_DUMP_FLAGS) {
-            return true;
+        uint32_t value;
+
+        assert(tcnl_attr_get(a, &value, sizeof value));
+        switch (tcnl_attr_type(a)) {
+        case TCA_DUMP_START_CHAIN:
+            id->chain = value;
+            break;
+        case TCA_DUMP_START_PRIO:
+            id->prio = (uint16_t) value;
+            break;
+        case TCA_DUMP_START_HANDLE:
+            id->handle = value;
+            break;
         }
     }
-    return false;
+}
+
+static void
+read_dump_form(struct fake_socket *s, const struct nlmsghdr *nlh)
+{
+    struct tcnl_attrs it = tcnl_attrs_message(nlh, sizeof(struct tcmsg));
+    struct nla_bitfield32 flags = { 0, 0 };
+    const struct nlattr *a;
+
+    s->tc->used_within = 0;
+    while ((a = tcnl_attrs_next(&it))) {
+        switch (tcnl_attr_type(a)) {
+        case TCA_DUMP_FLAGS:
+            assert(tcnl_attr_get(a, &flags, sizeof flags));
+            break;
+        case TCA_DUMP_USED_SINCE:
+            assert(tcnl_attr_get(a, &s->tc->used_within,
+                                 sizeof s->tc->used_within));
+            break;
+        case TCA_DUMP_START:
+            read_start(a, &s->dump_at);
+            break;
+        }
+    }
+    s->dump_flags = flags.value;
+    s->dump_error = flags.selector & ~s->tc->dump_flags ? EINVAL : 0;
 }
 
 static void
@@ -372,12 +434,12 @@ start_dump(struct fake_socket *s, const struct nlmsghdr *nlh,
 {
     s->tc->n_dumps++;
     s->dumping = true;
-    s->dump_started = false;
-    s->dump_terse = is_terse(nlh);
+    s->dump_datagrams = 0;
     s->dump_seq = nlh->nlmsg_seq;
     s->dump_at = (struct tcnl_filter_id) {
         .ifindex = info->id.ifindex, .parent = info->id.parent,
     };
+    read_dump_form(s, nlh);
     continue_dump(s);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
+#include "tcnl/uapi.h"
 
 #define COMPARE(A, B) if ((A) != (B)) { return (A) < (B) ? -1 : 1; }
 
@@ -116,6 +117,8 @@ fake_tc_init(struct fake_tc *tc)
 {
     memset(tc, 0, sizeof *tc);
     tc->dump_filters = 20;
+    tc->dump_flags = TCA_DUMP_FLAGS_TERSE | TCA_DUMP_FLAGS_USED_SINCE
+                     | TCA_DUMP_FLAGS_START;
     pthread_mutex_init(&tc->mutex, NULL);
 }
 
@@ -200,5 +203,6 @@ fake_tc_hit(struct fake_tc *tc, struct fake_tc_filter *f, uint64_t packets,
     pthread_mutex_lock(&tc->mutex);
     f->packets += packets;
     f->bytes += bytes;
+    f->idle = false;
     pthread_mutex_unlock(&tc->mutex);
 }

@@ -28,6 +28,7 @@ struct fake_tc_filter {
     size_t len;
     uint64_t packets, bytes;
     bool hidden;                /* Dumps lose it. */
+    bool idle;                  /* Not used of late. */
 };
 
 /* What goes wrong with one message. */
@@ -49,6 +50,11 @@ struct fake_tc {
     int send_error;             /* Sends fail and execute nothing. */
     int dump_error;             /* Dumps end with this after a datagram. */
     bool dump_interrupted;      /* Dumps say NLM_F_DUMP_INTR. */
+    unsigned int n_interrupted; /* So many dumps to come do so in their second
+                                 * datagram, which is their last. */
+    uint32_t dump_flags;        /* TCA_DUMP_FLAGS_* that are known; others end
+                                 * a dump with EINVAL. */
+    uint32_t used_within;       /* Of the last dump; 0: it did not ask so. */
     unsigned int dump_filters;  /* In each datagram of a dump. */
     unsigned int max_replies;   /* More do not fit a socket's receive buffer;
                                  * 0: all do. */

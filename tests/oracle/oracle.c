@@ -265,7 +265,7 @@ note_filter(void *reading_, const struct nlmsghdr *nlh)
 static int
 build_dump(struct tcnl_buffer *b, const void *id)
 {
-    return tcnl_filter_put_dump(b, id, false, false);
+    return tcnl_filter_put_dump(b, id, &(struct tcnl_dump_form) { 0 });
 }
 
 static void

@@ -200,6 +200,23 @@ test_bytes_others(void **state)
         8, 0, 11, 0, 0, 0, 0, 0,
         12, 0, 15, 0, 1, 0, 0, 0, 1, 0, 0, 0,
     };
+    static const uint8_t some_dump[] = {
+        0x54, 0, 0, 0, 0x2e, 0, 0x01, 0x03, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0xf2, 0xff, 0xff, 0xff,
+        0, 0, 0, 0,
+        12, 0, 15, 0, 7, 0, 0, 0, 7, 0, 0, 0,
+        8, 0, 17, 0, 0x58, 0x02, 0, 0,
+        28, 0, 18, 0x80,
+        8, 0, 1, 0, 3, 0, 0, 0,
+        8, 0, 2, 0, 2, 0, 0, 0,
+        8, 0, 3, 0, 4, 3, 2, 1,
+    };
+    static const struct tcnl_dump_form terse = {
+        .terse = true, .one_chain = true,
+    };
+    static const struct tcnl_dump_form some = {
+        .terse = true, .used_within = 600, .start = true,
+    };
     static const uint8_t flush[] = {
         0x2c, 0, 0, 0, 0x2d, 0, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0,
         0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 77, 0, 0, 0,
@@ -217,8 +234,12 @@ test_bytes_others(void **state)
     assert_int_equal(tcnl_filter_put_del(&b, &id, NLM_F_ECHO), 0);
     assert_bytes(delete, sizeof delete);
     reset();
-    assert_int_equal(tcnl_filter_put_dump(&b, &id, true, true), 0);
+    assert_int_equal(tcnl_filter_put_dump(&b, &id, &terse), 0);
     assert_bytes(dump, sizeof dump);
+    reset();
+    id.chain = 3;
+    assert_int_equal(tcnl_filter_put_dump(&b, &id, &some), 0);
+    assert_bytes(some_dump, sizeof some_dump);
     reset();
     id.block = 77;
     id.chain = 3;

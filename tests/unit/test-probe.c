@@ -16,10 +16,12 @@
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include "fake/fake-kernel.h"
+#include "tcnl/attr.h"
 #include "tcnl/buffer.h"
 #include "tcnl/filter.h"
 #include "tcnl/police.h"
 #include "tcnl/probe.h"
+#include "tcnl/uapi.h"
 
 #define IFINDEX 7
 #define PRIO 65535
@@ -27,6 +29,8 @@
 #define POLICE 0x2fffffffu
 #define OLD_CT_STATES 0x0f
 #define ALL_CT_STATES 0x3f
+#define ALL_DUMP_FLAGS (TCA_DUMP_FLAGS_TERSE | TCA_DUMP_FLAGS_USED_SINCE \
+                        | TCA_DUMP_FLAGS_START)
 /* The kernel refuses others. */
 #define ALL_ENC_FLAGS (TCNL_ENC_FLAGS_CSUM | TCNL_ENC_FLAGS_DONT_FRAGMENT \
                        | TCNL_ENC_FLAGS_OAM | TCNL_ENC_FLAGS_CRIT_OPT)
@@ -37,7 +41,6 @@
  * else is asked of it. */
 
 enum { MAX_FILTERS = 8 };
-enum terse { HONOURED, IGNORED, REFUSED };
 
 struct filter {
     struct tcnl_filter_id id;
@@ -50,7 +53,8 @@ struct model {
     bool no_flower, own_choice, no_text, one_mask, no_pkts, no_flags;
     bool no_enc_flags, no_gbp, any_ct_state, full_echo;
     uint16_t ct_states;
-    enum terse terse;
+    bool ignores_dump_flags;
+    uint32_t dump_flags;        /* TCA_DUMP_FLAGS_* that it knows. */
 
     struct filter filters[MAX_FILTERS];
     unsigned int n_filters, n_police, max_filters;
@@ -257,6 +261,22 @@ get_filter(const struct nlmsghdr *nlh, struct fake_verdict *v)
     }
 }
 
+static uint32_t
+asked_flags(const struct nlmsghdr *nlh)
+{
+    struct tcnl_attrs it = tcnl_attrs_message(nlh, sizeof(struct tcmsg));
+    struct nla_bitfield32 flags = { 0, 0 };
+    const struct nlattr *a;
+
+    while ((a = tcnl_attrs_next(&it))) {
+        if (tcnl_attr_type(a) == TCA_DUMP_FLAGS) {
+            assert_true(tcnl_attr_get(a, &flags, sizeof flags));
+        }
+    }
+    assert_int_equal(flags.value, flags.selector);
+    return flags.value;
+}
+
 static void
 dump_filters(const struct nlmsghdr *nlh)
 {
@@ -266,12 +286,12 @@ dump_filters(const struct nlmsghdr *nlh)
     assert_int_equal(tcm->tcm_ifindex, IFINDEX);
     assert_int_equal(tcm->tcm_parent, TCNL_PARENT_INGRESS);
     assert_int_equal(tcm->tcm_info, (uint32_t) PRIO << 16 | htons(PROTO));
-    if (m->terse == REFUSED) {
+    if (!m->ignores_dump_flags && asked_flags(nlh) & ~m->dump_flags) {
         fake_dump_refused(k, EINVAL, "Attribute failed policy validation");
         return;
     }
     for (unsigned int i = 0; i < m->n_filters; i++) {
-        if (m->terse == HONOURED) {
+        if (!m->ignores_dump_flags) {
             put_terse(&m->filters[i], RTM_NEWTFILTER, NLM_F_MULTI);
         } else {
             put_filter(&m->filters[i]);
@@ -368,6 +388,7 @@ begin(void)
 {
     memset(m, 0, sizeof *m);
     m->ct_states = ALL_CT_STATES;
+    m->dump_flags = ALL_DUMP_FLAGS;
     fake_kernel_init(k);
     k->model = handle;
     memset(&able, 0xa5, sizeof able);
@@ -394,7 +415,8 @@ end(void)
 
 static const struct tcnl_abilities all = {
     .flower = true, .own_handles = true, .terse_dump = true,
-    .terse_echo = true, .ext_ack = true, .multi_mask = true,
+    .terse_echo = true, .used_since = true, .dump_start = true,
+    .ext_ack = true, .multi_mask = true,
     .police_pkts = true, .no_percpu_stats = true,
     .ct_states = ALL_CT_STATES, .enc_flags = true, .vxlan_gbp = true,
 };
@@ -407,6 +429,8 @@ assert_abilities(const struct tcnl_abilities *expected)
     assert_int_equal(able.own_handles, expected->own_handles);
     assert_int_equal(able.terse_dump, expected->terse_dump);
     assert_int_equal(able.terse_echo, expected->terse_echo);
+    assert_int_equal(able.used_since, expected->used_since);
+    assert_int_equal(able.dump_start, expected->dump_start);
     assert_int_equal(able.ext_ack, expected->ext_ack);
     assert_int_equal(able.multi_mask, expected->multi_mask);
     assert_int_equal(able.police_pkts, expected->police_pkts);
@@ -456,6 +480,7 @@ test_own_choice(void **state)
      * on it is not found. */
     (void) state;
     expected.own_handles = expected.terse_dump = expected.terse_echo
+        = expected.used_since = expected.dump_start
         = expected.ext_ack = expected.no_percpu_stats = expected.enc_flags
         = expected.vxlan_gbp = false;
     expected.ct_states = 0;
@@ -466,19 +491,30 @@ test_own_choice(void **state)
     end();
 }
 
+/* From nothing to all of our patches, and a kernel from before 5.8, which
+ * knows no flags and shows all in full. */
 static void
-test_terse(void **state)
+test_dump_flags(void **state)
 {
     struct tcnl_abilities expected = all;
 
     (void) state;
-    for (enum terse terse = HONOURED; terse <= REFUSED; terse++) {
-        expected.terse_dump = terse == HONOURED;
+    for (uint32_t flags = 0; flags <= ALL_DUMP_FLAGS; flags++) {
+        expected.terse_dump = flags & TCA_DUMP_FLAGS_TERSE;
+        expected.used_since = expected.terse_dump
+                              && flags & TCA_DUMP_FLAGS_USED_SINCE;
+        expected.dump_start = expected.terse_dump
+                              && flags & TCA_DUMP_FLAGS_START;
         begin();
-        m->terse = terse;
+        m->dump_flags = flags;
         assert_probe(&expected);
         end();
     }
+    expected.terse_dump = expected.used_since = expected.dump_start = false;
+    begin();
+    m->ignores_dump_flags = true;
+    assert_probe(&expected);
+    end();
 }
 
 static void
@@ -714,7 +750,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_own_choice),
-        cmocka_unit_test(test_terse),
+        cmocka_unit_test(test_dump_flags),
         cmocka_unit_test(test_full_echo),
         cmocka_unit_test(test_ct_states),
         cmocka_unit_test(test_tunnel_keys),

@@ -202,7 +202,7 @@ add_all(void)
 
 struct dump {
     struct tcnl_filter_id id;
-    bool one_chain, terse;
+    struct tcnl_dump_form form;
     unsigned int seen[SAMPLE_MAX];
     unsigned int headers, others;
 };
@@ -212,7 +212,7 @@ build_dump(struct tcnl_buffer *b, const void *dump_)
 {
     const struct dump *dump = dump_;
 
-    return tcnl_filter_put_dump(b, &dump->id, dump->one_chain, dump->terse);
+    return tcnl_filter_put_dump(b, &dump->id, &dump->form);
 }
 
 static bool
@@ -252,7 +252,7 @@ check_reply(struct dump *dump, unsigned int i)
     const struct sample *s = &samples[i];
 
     dump->seen[i]++;
-    if (dump->terse) {
+    if (dump->form.terse) {
         if (reply.error || !reply_is(s, false)
             || reply.counters.has_times) {
             tap_ok(false, "%s, terse", s->name);
@@ -291,8 +291,8 @@ dump_all(bool one_chain, bool terse)
 
     memset(&dump, 0, sizeof dump);
     dump.id = samples[0].id;
-    dump.one_chain = one_chain;
-    dump.terse = terse;
+    dump.form.one_chain = one_chain;
+    dump.form.terse = terse;
     tap_ok(tcnl_dump_all(transport, build_dump, &dump, dump_cb, &dump, &e)
            == TCNL_DUMP_COMPLETE, "dump is complete %s", e.text);
     for (unsigned int i = 0; i < n_samples; i++) {
