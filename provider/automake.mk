@@ -17,6 +17,8 @@ tc_batch_sources = \
 	%D%/tcb-check-len.c \
 	%D%/tcb-class.c \
 	%D%/tcb-conntrack.c \
+	%D%/tcb-cursor.c \
+	%D%/tcb-cursor.h \
 	%D%/tcb-decode.c \
 	%D%/tcb-decode.h \
 	%D%/tcb-dump.c \
@@ -53,6 +55,8 @@ tc_batch_sources = \
 	%D%/tcb-prio.h \
 	%D%/tcb-rewrite.c \
 	%D%/tcb-rewrite.h \
+	%D%/tcb-round.c \
+	%D%/tcb-round.h \
 	%D%/tcb-run.c \
 	%D%/tcb-run.h \
 	%D%/tcb-set.c \

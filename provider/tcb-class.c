@@ -11,6 +11,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "smap.h"
+#include "tcb-dump.h"
 #include "tcb-meter.h"
 #include "tcb-offload.h"
 #include "tcb-operate.h"
@@ -75,7 +76,7 @@ tcb_open(const struct dpif_offload_class *class, struct dpif *dpif,
     tcb_chain_use_init(&offload->chains);
     tcb_shapes_init(&offload->shapes);
     tcb_worker_pool_init(&offload->workers);
-    tcb_dump_log_init(&offload->dumps);
+    tcb_rounds_init(&offload->rounds);
     tcb_pending_init(&offload->pending);
     tcb_holds_init(&offload->holds);
     offload->meters = tcb_meters_create();
@@ -93,7 +94,7 @@ free_offload(struct tcb_offload *offload)
 {
     tcb_holds_destroy(&offload->holds);
     tcb_pending_destroy(&offload->pending);
-    tcb_dump_log_destroy(&offload->dumps);
+    tcb_rounds_destroy(&offload->rounds);
     tcb_worker_pool_destroy(&offload->workers);
     tcb_chain_use_destroy(&offload->chains);
     tcb_shapes_destroy(&offload->shapes);
@@ -141,6 +142,23 @@ set_policy(struct tcb_offload *offload, const char *policy)
     VLOG_INFO("tc-batch: using policy '%s'", policy);
 }
 
+static void
+set_dump_mode(struct tcb_offload *offload, const char *name)
+{
+    enum tcb_dump_mode mode, old;
+
+    if (!tcb_dump_mode_from_name(name, &mode)) {
+        VLOG_WARN("tc-batch-dump-mode: there is no mode \"%s\", but delta, "
+                  "terse and full", name);
+        return;
+    }
+    atomic_read_relaxed(&offload->rounds.allowed, &old);
+    if (mode != old) {
+        atomic_store_relaxed(&offload->rounds.allowed, mode);
+        tcb_rounds_log_mode(offload);
+    }
+}
+
 /* Whatever stood in the way of a port may have gone. */
 static void
 retry_ports(struct tcb_offload *offload)
@@ -164,6 +182,8 @@ tcb_set_config(struct dpif_offload *offload_, const struct smap *other_config)
     struct tcb_offload *offload = tcb_offload_cast(offload_);
     struct dpif_offload_port *up;
 
+    set_dump_mode(offload, smap_get_def(other_config, "tc-batch-dump-mode",
+                                        "delta"));
     if (offload->configured) {
         retry_ports(offload);
         return;

@@ -96,6 +96,67 @@ tcb_decode_filter(const struct tcb_offload *offload, odp_port_t in_port,
     return error;
 }
 
+struct reading {
+    struct tcb_offload *offload;
+    odp_port_t in_port;
+    struct ofpbuf *buf;
+    struct tcb_decoded *decoded;
+    bool ok;
+};
+
+static void
+read_message(void *reading_, unsigned int slot OVS_UNUSED,
+             const struct nlmsghdr *nlh)
+{
+    struct reading *r = reading_;
+    struct tcnl_filter_info info;
+
+    r->ok = !tcnl_filter_parse(nlh, &info)
+            && !tcb_decode_filter(r->offload, r->in_port, &info, r->buf,
+                                  r->decoded);
+}
+
+static int
+build_get(struct tcnl_buffer *b, const void *id)
+{
+    return tcnl_filter_put_get(b, id);
+}
+
+static void
+ask(struct tcb_offload *offload, const struct tcb_flow *flow,
+    struct reading *reading)
+{
+    static const struct tcb_operate_stats nothing_done;
+    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
+    struct tcb_worker *worker = tcb_worker_get(&offload->workers);
+
+    if (worker) {
+        tcnl_transact(worker->transport, build_get, &id, read_message,
+                      reading, NULL);
+        tcb_worker_put(&offload->workers, worker, &nothing_done);
+    }
+}
+
+bool
+tcb_decode_message(struct tcb_offload *offload, const struct tcb_flow *flow,
+                   odp_port_t in_port, const struct nlmsghdr *nlh,
+                   struct ofpbuf *buf, struct tcb_decoded *decoded)
+{
+    struct reading reading = {
+        .offload = offload,
+        .in_port = nlh ? in_port : flow->in_port,
+        .buf = buf,
+        .decoded = decoded,
+    };
+
+    if (nlh) {
+        read_message(&reading, 0, nlh);
+    } else {
+        ask(offload, flow, &reading);
+    }
+    return reading.ok;
+}
+
 void
 tcb_decode_point(const struct ofpbuf *buf, const struct tcb_decoded *d,
                  struct dpif_flow *f)

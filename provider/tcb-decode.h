@@ -28,6 +28,12 @@ struct tcb_decoded {
 int tcb_decode_filter(const struct tcb_offload *, odp_port_t in_port,
                       const struct tcnl_filter_info *, struct ofpbuf *buf,
                       struct tcb_decoded *);
+/* The same for the filter of 'flow' as a message of a full dump of port
+ * 'in_port' shows it; with 'nlh' NULL the kernel is asked for it.  Returns
+ * false if it cannot be had. */
+bool tcb_decode_message(struct tcb_offload *, const struct tcb_flow *,
+                        odp_port_t in_port, const struct nlmsghdr *nlh,
+                        struct ofpbuf *buf, struct tcb_decoded *);
 void tcb_decode_point(const struct ofpbuf *buf, const struct tcb_decoded *,
                       struct dpif_flow *);
 

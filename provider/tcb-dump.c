@@ -3,10 +3,8 @@
 #include <config.h>
 #include "tcb-dump.h"
 
-#include <errno.h>
-
 #include "dpif.h"
-#include "openvswitch/vlog.h"
+#include "tcb-cursor.h"
 #include "tcb-decode.h"
 #include "tcb-meter.h"
 #include "tcb-offload.h"
@@ -14,37 +12,21 @@
 #include "timeval.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(tcb_dump);
-
 /* Flows at most per call of next, what revalidators ask for. */
 #define MAX_BATCH 50
-
-/* Messages parsed at a time. */
-#define MAX_ENTRIES 256
 
 /* Msec, the "used" of a flow whose filter is gone: OVS deletes the flow at
  * once as idle, instead of after four rounds without it, and its next packet
  * brings it back. */
 #define LONG_AGO 1
 
-/* How many rounds a port is asked for full dumps before a terse one is tried
- * again: half a minute. */
-#define FULL_ROUNDS 60
-
 /* Slots of the table that a thread takes at a time. */
 #define TABLE_CHUNK 256
-
-/* A copy: the port itself may go while the dump runs. */
-struct dump_port {
-    odp_port_t port_no;
-    struct tcnl_filter_id id;
-    bool terse;
-};
 
 struct tcb_dump {
     struct dpif_offload_flow_dump up;
     struct tcb_offload *offload;
-    bool terse;
+    bool terse;                 /* A round, not for dump-flows. */
     uint64_t first_epoch;       /* Before the first request. */
     uint64_t proto_changes;     /* Likewise. */
     uint64_t proto_round;
@@ -55,42 +37,32 @@ struct tcb_dump {
     atomic_uint32_t *seen;
     atomic_uint32_t next_slot;  /* Next chunk of the table to report. */
 
-    atomic_count n_kernel, n_foreign, n_table;
-
     /* Flows that the kernel datapath has, to be offered again. */
     ovs_u128 *pending;
     size_t n_pending;
 
-    struct ovs_mutex mutex;     /* Guards what follows. */
-    size_t next_pending;
-    struct tcb_worker *worker;  /* Lends its socket; may be NULL. */
-    struct dump_port *ports;
-    size_t n_ports, next_port;
-    bool running;               /* 'cursor' is, for port next_port - 1. */
-    struct tcnl_dump cursor;
-    uint64_t epoch;             /* Of the datagram to be received next. */
-    struct tcb_dump_summary summary;
-};
+    /* Of the ports. */
+    struct tcb_cursor *cursors;
+    size_t n_cursors;
 
-/* A flow to report, with its message if there is one. */
-struct entry {
-    struct tcb_flow_report report;
-    const struct nlmsghdr *nlh;
+    struct ovs_mutex mutex;     /* Guards what follows. */
+    size_t next_cursor;         /* That no thread has begun with. */
+    size_t next_pending;
+    bool unread;                /* A thread has not parsed all that it got. */
+    struct tcb_dump_summary summary;
 };
 
 struct tcb_dump_thread {
     struct dpif_offload_flow_dump_thread up;
     struct tcb_dump *dump;
 
-    struct tcnl_dump cursor;    /* Copy: the shared one moves on. */
-    odp_port_t port_no;         /* Of the datagram. */
-    uint64_t epoch;             /* Likewise. */
-    size_t len, ofs;            /* Of the datagram, and walked of it. */
+    size_t cursor, n_helped;    /* That it takes from, and of those that
+                                 * others began with, how many it knows to
+                                 * have ended. */
+    unsigned int n_kernel, n_foreign, n_table;  /* For the summary. */
     uint32_t slot, slot_end;    /* Of the table, being reported. */
-    unsigned int n_entries, next_entry;
-    struct entry entries[MAX_ENTRIES];
     struct ofpbuf flow_buf;     /* Keys, masks, actions of the last call. */
-    uint32_t buf[TCNL_DUMP_BUFSIZE / sizeof(uint32_t)];
+    struct tcb_datagram datagram;
 };
 
 static struct tcb_dump *
@@ -107,38 +79,34 @@ thread_cast(struct dpif_offload_flow_dump_thread *thread)
 
 /* Start. */
 
-/* Terse, unless a filter of this port has no terse form. */
+/* Does the kernel have to be asked about this port?  Without flows there is
+ * nothing that a round could count. */
 static bool
-wants_terse(struct tcb_dump *dump, struct tcb_port *port)
+is_of_interest(const struct tcb_dump *dump, const struct tcb_port *port)
 {
-    if (dump->terse && atomic_count_get(&port->full_rounds)) {
-        atomic_count_dec(&port->full_rounds);
-        dump->summary.n_full_ports++;
-        return false;
-    }
-    return dump->terse;
+    return (tcb_port_state(port) == TCB_PORT_READY
+            && (dump->summary.mode != TCB_DUMP_DELTA
+                || atomic_count_get(&CONST_CAST(struct tcb_port *,
+                                                port)->n_flows)));
 }
 
 static void
 list_ports(struct tcb_dump *dump)
 {
     const struct dpif_offload *offload = &dump->offload->up;
-    size_t allocated = 0;
     struct dpif_offload_port *up;
+    size_t allocated = 0;
 
     DPIF_OFFLOAD_PORT_FOR_EACH (up, offload) {
         struct tcb_port *port = CONTAINER_OF(up, struct tcb_port, up);
 
-        if (tcb_port_state(port) == TCB_PORT_READY) {
-            if (dump->n_ports == allocated) {
-                dump->ports = x2nrealloc(dump->ports, &allocated,
-                                         sizeof *dump->ports);
+        if (is_of_interest(dump, port)) {
+            if (dump->n_cursors == allocated) {
+                dump->cursors = x2nrealloc(dump->cursors, &allocated,
+                                           sizeof *dump->cursors);
             }
-            dump->ports[dump->n_ports++] = (struct dump_port) {
-                .port_no = up->port_no,
-                .id = tcb_hook_id(up->ifindex, port->hook),
-                .terse = wants_terse(dump, port),
-            };
+            tcb_cursor_init(&dump->cursors[dump->n_cursors++], dump->offload,
+                            port, dump->summary.mode);
         }
     }
 }
@@ -161,20 +129,15 @@ tcb_dump_create(const struct dpif_offload *offload_, bool terse)
     dump->seen = xcalloc(DIV_ROUND_UP(dump->n_slots, 32) + 1,
                          sizeof *dump->seen);
     atomic_init(&dump->next_slot, 0);
-    atomic_count_init(&dump->n_kernel, 0);
-    atomic_count_init(&dump->n_foreign, 0);
-    atomic_count_init(&dump->n_table, 0);
 
     if (terse) {
         dump->n_pending = tcb_pending_due(offload, &dump->pending);
     }
-
-    dump->worker = tcb_worker_get(&offload->workers);
-    if (dump->worker) {
-        list_ports(dump);
-    }
     dump->summary.terse = terse;
-    dump->summary.n_ports = dump->n_ports;
+    dump->summary.mode = (terse ? tcb_rounds_begin(offload, dump->started)
+                                : TCB_DUMP_FULL);
+    list_ports(dump);
+    dump->summary.n_ports = dump->n_cursors;
     return &dump->up;
 }
 
@@ -185,9 +148,11 @@ tcb_dump_thread_create(struct dpif_offload_flow_dump *dump)
 
     dpif_offload_flow_dump_thread_init(&thread->up, dump);
     thread->dump = dump_cast(dump);
-    thread->len = thread->ofs = 0;
+    thread->cursor = SIZE_MAX;
+    thread->n_helped = 0;
+    thread->n_kernel = thread->n_foreign = thread->n_table = 0;
     thread->slot = thread->slot_end = 0;
-    thread->n_entries = thread->next_entry = 0;
+    thread->datagram.len = thread->datagram.ofs = 0;
     ofpbuf_init(&thread->flow_buf, 0);
     return &thread->up;
 }
@@ -196,119 +161,36 @@ void
 tcb_dump_thread_destroy(struct dpif_offload_flow_dump_thread *thread_)
 {
     struct tcb_dump_thread *thread = thread_cast(thread_);
+    struct tcb_dump *dump = thread->dump;
 
+    ovs_mutex_lock(&dump->mutex);
+    dump->summary.n_kernel += thread->n_kernel;
+    dump->summary.n_foreign += thread->n_foreign;
+    dump->summary.n_table += thread->n_table;
+    dump->unread = dump->unread
+                   || thread->datagram.ofs < thread->datagram.len;
+    ovs_mutex_unlock(&dump->mutex);
     ofpbuf_uninit(&thread->flow_buf);
     free(thread);
 }
 
 /* Receiving. */
 
-struct request {
-    struct tcnl_filter_id id;
-    bool terse;
-};
-
-static int
-build_request(struct tcnl_buffer *b, const void *request_)
-{
-    const struct request *request = request_;
-
-    return tcnl_filter_put_dump(b, &request->id, false, request->terse);
-}
-
-/* A filter of a classifier without a terse form, such as u32, ends a terse
- * dump with EMSGSIZE (tc_cls_stats_dump() in net/sched/cls_api.c).  The port
- * is asked again, in full, and for a while only so. */
-static void
-ask_in_full(struct tcb_dump *dump, struct dump_port *p)
-{
-    struct tcb_port *port = tcb_port_find(dump->offload, p->port_no);
-
-    if (port && !port->told_full) {
-        port->told_full = true;
-        VLOG_INFO("%s: full dumps instead of terse ones, as a foreign filter "
-                  "has no terse form", netdev_get_name(port->up.netdev));
-    }
-    if (port) {
-        atomic_count_set(&port->full_rounds, FULL_ROUNDS);
-    }
-    p->terse = false;
-    dump->next_port--;
-    dump->summary.n_full_ports++;
-}
-
-static void
-note_end(struct tcb_dump *dump, enum tcnl_dump_status status)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(2, 2);
-    struct dump_port *port = &dump->ports[dump->next_port - 1];
-    struct tcb_dump_summary *s = &dump->summary;
-
-    dump->running = false;
-    s->datagrams += dump->cursor.datagrams;
-    s->bytes += dump->cursor.bytes;
-    if (status == TCNL_DUMP_COMPLETE) {
-        return;
-    }
-    if (port->terse && status == TCNL_DUMP_FAILED
-        && dump->cursor.error.error == EMSGSIZE) {
-        ask_in_full(dump, port);
-        return;
-    }
-    s->n_incomplete++;
-    snprintf(s->error, sizeof s->error, "ifindex %d: %s%s%s",
-             port->id.ifindex,
-             status == TCNL_DUMP_FAILED
-             ? ovs_strerror(dump->cursor.error.error) : "interrupted",
-             dump->cursor.error.text[0] ? ": " : "", dump->cursor.error.text);
-    if (status == TCNL_DUMP_FAILED && dump->cursor.error.error != ENODEV) {
-        VLOG_WARN_RL(&rl, "dump of filters failed: %s; counters stand still",
-                     s->error);
-    }
-}
-
-/* Makes sure that a cursor is running; false if all ports are done. */
+/* Finds a cursor to take from: one that nobody has begun with, so that dumps
+ * of several ports overlap, and then one that somebody else has. */
 static bool
-start_next(struct tcb_dump *dump)
-{
-    while (!dump->running && dump->next_port < dump->n_ports) {
-        struct request request = {
-            .id = dump->ports[dump->next_port].id,
-            .terse = dump->ports[dump->next_port].terse,
-        };
-
-        dump->next_port++;
-
-        dump->epoch = tcb_epoch_read(&dump->offload->flows);
-        dump->running = true;
-        if (tcnl_dump_start(&dump->cursor, dump->worker->transport,
-                            build_request, &request)) {
-            note_end(dump, TCNL_DUMP_FAILED);
-        }
-    }
-    return dump->running;
-}
-
-/* Receives one datagram into the thread's buffer.  The kernel produces the
- * next datagram inside the recvmsg() that returns the present one, so the
- * epoch of a datagram is that of one call earlier. */
-static void
-receive(struct tcb_dump_thread *thread)
+find_cursor(struct tcb_dump_thread *thread)
 {
     struct tcb_dump *dump = thread->dump;
-    enum tcnl_dump_status status;
-    uint64_t next_epoch = tcb_epoch_read(&dump->offload->flows);
 
-    status = tcnl_dump_recv(&dump->cursor, thread->buf, sizeof thread->buf,
-                            &thread->len);
-    thread->ofs = 0;
-    thread->cursor = dump->cursor;
-    thread->port_no = dump->ports[dump->next_port - 1].port_no;
-    thread->epoch = dump->epoch;
-    dump->epoch = next_epoch;
-    if (status != TCNL_DUMP_RUNNING) {
-        note_end(dump, tcnl_dump_finish(&dump->cursor));
+    ovs_mutex_lock(&dump->mutex);
+    thread->cursor = (dump->next_cursor < dump->n_cursors
+                      ? dump->next_cursor++ : thread->n_helped++);
+    if (thread->cursor >= dump->n_cursors && !dump->summary.msec) {
+        dump->summary.msec = MAX(time_msec() - dump->started, 1);
     }
+    ovs_mutex_unlock(&dump->mutex);
+    return thread->cursor < dump->n_cursors;
 }
 
 static bool
@@ -316,29 +198,28 @@ fetch(struct tcb_dump_thread *thread)
 {
     struct tcb_dump *dump = thread->dump;
 
-    thread->len = thread->ofs = 0;
-    ovs_mutex_lock(&dump->mutex);
-    while (!thread->len && start_next(dump)) {
-        receive(thread);
+    while (thread->cursor < dump->n_cursors || find_cursor(thread)) {
+        if (tcb_cursor_fetch(&dump->cursors[thread->cursor],
+                             &thread->datagram)) {
+            return true;
+        }
+        thread->cursor = SIZE_MAX;
     }
-    if (!thread->len && !dump->summary.msec) {
-        dump->summary.msec = MAX(time_msec() - dump->started, 1);
-    }
-    ovs_mutex_unlock(&dump->mutex);
-    return thread->len > 0;
+    return false;
 }
 
 /* Parsing. */
 
-static void
+/* Returns false if it was marked before. */
+static bool
 mark_seen(struct tcb_dump *dump, uint32_t slot)
 {
-    if (slot < dump->n_slots) {
-        uint32_t old;
+    uint32_t bit = UINT32_C(1) << slot % 32, old = 0;
 
-        atomic_or_relaxed(&dump->seen[slot / 32], UINT32_C(1) << slot % 32,
-                          &old);
+    if (slot < dump->n_slots) {
+        atomic_or_relaxed(&dump->seen[slot / 32], bit, &old);
     }
+    return !(old & bit);
 }
 
 static bool
@@ -353,63 +234,88 @@ was_seen(const struct tcb_dump *dump, uint32_t slot)
     return word & (UINT32_C(1) << slot % 32);
 }
 
-static void
-parse(struct tcb_dump_thread *thread, const struct nlmsghdr *nlh)
+/* Takes one filter's counters into the table; true if the flow is to be
+ * reported. */
+static bool
+parse(struct tcb_dump_thread *thread, const struct nlmsghdr *nlh,
+      long long int now, struct tcb_flow_report *report)
 {
     struct tcb_dump *dump = thread->dump;
     struct tcb_flow_table *flows = &dump->offload->flows;
-    struct entry *entry = &thread->entries[thread->n_entries];
-    long long int now = time_msec();
     struct tcnl_filter_counters counters;
     struct tcnl_filter_info info;
     struct tcb_flow *flow;
 
     if (tcnl_filter_parse(nlh, &info) || info.is_header) {
-        return;
+        return false;
     }
     if (!info.acts || tcnl_actions_parse_counters(info.acts, &counters)) {
-        atomic_count_inc(&dump->n_foreign);
-        return;
+        thread->n_foreign++;
+        return false;
     }
     if (tcb_is_placeholder(&info.id, &counters)) {
         tcb_protos_seen(&dump->offload->protos, &info.id, dump->proto_round);
-        return;
+        return false;
     }
     flow = tcb_flow_by_handle(flows, info.id.handle);
     if (!flow
         || !tcb_flow_update(flows, flow, &counters, info.cls_flags,
-                            thread->epoch, now, &entry->report)) {
-        atomic_count_inc(&dump->n_foreign);
-        return;
+                            thread->datagram.epoch, now, report)) {
+        thread->n_foreign++;
+        return false;
+    }
+    /* A dump that began again shows some filters twice. */
+    if (!mark_seen(dump, flow->slot)) {
+        return false;
     }
     if (counters.has_times) {
-        entry->report.used = counters.never_used ? 0
-                                                 : now - counters.lastuse_ms;
+        report->used = counters.never_used ? 0 : now - counters.lastuse_ms;
     }
-    if (entry->report.gone) {
-        entry->report.used = LONG_AGO;
-    }
-    entry->nlh = nlh;
-    thread->n_entries++;
-    atomic_count_inc(&dump->n_kernel);
-    mark_seen(dump, flow->slot);
+    thread->n_kernel++;
+    return true;
 }
 
-static bool
-fill_from_kernel(struct tcb_dump_thread *thread)
-{
-    const struct nlmsghdr *nlh;
+/* Reports. */
 
-    while (thread->n_entries < MAX_ENTRIES) {
-        nlh = tcnl_dump_walk(&thread->cursor, thread->buf, thread->len,
-                             &thread->ofs);
-        if (nlh) {
-            parse(thread, nlh);
-        } else if (thread->n_entries || !fetch(thread)) {
-            break;
-        }
+/* Fills in '*f'.  In a full dump '*decoded' is filled in, too, from 'nlh' or,
+ * if that is NULL, by asking the kernel; false if that fails. */
+static bool
+report(struct tcb_dump_thread *thread, struct tcb_flow_report *r,
+       const struct nlmsghdr *nlh, struct dpif_flow *f,
+       struct tcb_decoded *decoded)
+{
+    if (!thread->dump->terse
+        && !tcb_decode_message(thread->dump->offload, r->flow,
+                               thread->datagram.port_no, nlh,
+                               &thread->flow_buf, decoded)) {
+        return false;
     }
-    return thread->n_entries > 0;
+    if (r->gone) {
+        r->used = LONG_AGO;
+    }
+    tcb_decode_report(r, f);
+    return true;
+}
+
+static int
+report_from_kernel(struct tcb_dump_thread *thread, struct dpif_flow *flows,
+                   int max_flows, struct tcb_decoded *decoded)
+{
+    struct tcb_datagram *d = &thread->datagram;
+    long long int now = time_msec();
+    int n = 0;
+
+    do {
+        const struct nlmsghdr *nlh;
+        struct tcb_flow_report r;
+
+        while (n < max_flows
+               && (nlh = tcnl_dump_walk(d->seq, d->buf, d->len, &d->ofs))) {
+            n += (parse(thread, nlh, now, &r)
+                  && report(thread, &r, nlh, &flows[n], &decoded[n]));
+        }
+    } while (!n && fetch(thread));
+    return n;
 }
 
 /* The table. */
@@ -426,116 +332,26 @@ take_chunk(struct tcb_dump_thread *thread)
 }
 
 /* Reports the live flows that the kernel's dump did not show. */
-static bool
-fill_from_table(struct tcb_dump_thread *thread)
-{
-    struct tcb_flow_table *flows = &thread->dump->offload->flows;
-
-    while (thread->n_entries < MAX_ENTRIES) {
-        struct entry *entry = &thread->entries[thread->n_entries];
-        struct tcb_flow *flow;
-
-        if (thread->slot >= thread->slot_end && !take_chunk(thread)) {
-            break;
-        }
-        flow = tcb_flow_at(flows, thread->slot);
-        if (!was_seen(thread->dump, thread->slot++)
-            && tcb_flow_report(flow, &entry->report)
-            && (thread->dump->terse || !entry->report.gone)) {
-            if (entry->report.gone) {
-                entry->report.used = LONG_AGO;
-            }
-            entry->nlh = NULL;
-            thread->n_entries++;
-            atomic_count_inc(&thread->dump->n_table);
-        }
-    }
-    return thread->n_entries > 0;
-}
-
-static struct entry *
-next_entry(struct tcb_dump_thread *thread)
-{
-    if (thread->next_entry == thread->n_entries) {
-        thread->next_entry = thread->n_entries = 0;
-        if (!fill_from_kernel(thread) && !fill_from_table(thread)) {
-            return NULL;
-        }
-    }
-    return &thread->entries[thread->next_entry++];
-}
-
-/* Full dumps. */
-
-struct get_reply {
-    struct tcb_dump_thread *thread;
-    odp_port_t in_port;
-    struct tcb_decoded *decoded;
-    bool ok;
-};
-
-static bool
-decode(struct tcb_dump_thread *thread, odp_port_t in_port,
-       const struct nlmsghdr *nlh, struct tcb_decoded *decoded)
-{
-    struct tcnl_filter_info info;
-
-    return !tcnl_filter_parse(nlh, &info)
-           && !tcb_decode_filter(thread->dump->offload, in_port, &info,
-                                 &thread->flow_buf, decoded);
-}
-
-static void
-take_get_reply(void *reply_, unsigned int slot OVS_UNUSED,
-               const struct nlmsghdr *nlh)
-{
-    struct get_reply *reply = reply_;
-
-    reply->ok = decode(reply->thread, reply->in_port, nlh, reply->decoded);
-}
-
 static int
-build_get(struct tcnl_buffer *b, const void *id)
+report_from_table(struct tcb_dump_thread *thread, struct dpif_flow *flows,
+                  int max_flows, struct tcb_decoded *decoded)
 {
-    return tcnl_filter_put_get(b, id);
-}
-
-/* A flow that the dump did not show is asked for by itself. */
-static bool
-decode_by_get(struct tcb_dump_thread *thread, struct tcb_flow *flow,
-              struct tcb_decoded *decoded)
-{
-    struct tcnl_filter_id id = tcb_flow_filter_id(flow);
     struct tcb_dump *dump = thread->dump;
-    struct get_reply reply = {
-        .thread = thread,
-        .in_port = flow->in_port,
-        .decoded = decoded,
-    };
+    int n = 0;
 
-    if (!dump->worker) {
-        return false;
-    }
-    ovs_mutex_lock(&dump->mutex);
-    if (!dump->running) {
-        tcnl_transact(dump->worker->transport, build_get, &id, take_get_reply,
-                      &reply, NULL);
-    }
-    ovs_mutex_unlock(&dump->mutex);
-    return reply.ok;
-}
+    while (n < max_flows
+           && (thread->slot < thread->slot_end || take_chunk(thread))) {
+        uint32_t slot = thread->slot++;
+        struct tcb_flow_report r;
 
-static bool
-decode_entry(struct tcb_dump_thread *thread, const struct entry *entry,
-             struct tcb_decoded *decoded)
-{
-    if (thread->dump->terse) {
-        return true;
-    } else if (entry->nlh) {
-        return decode(thread, thread->port_no, entry->nlh, decoded);
-    } else {
-        return decode_by_get(thread, entry->report.flow, decoded);
+        if (!was_seen(dump, slot)
+            && tcb_flow_report(tcb_flow_at(&dump->offload->flows, slot), &r)
+            && (dump->terse || !r.gone)) {
+            n += report(thread, &r, NULL, &flows[n], &decoded[n]);
+        }
     }
+    thread->n_table += n;
+    return n;
 }
 
 /* Of such a flow OVS is told that it was unused for long.  The kernel
@@ -565,17 +381,13 @@ tcb_dump_next(struct dpif_offload_flow_dump_thread *thread_,
 {
     struct tcb_dump_thread *thread = thread_cast(thread_);
     struct tcb_decoded decoded[MAX_BATCH];
-    struct entry *entry;
-    int n = 0;
+    int n;
 
     ofpbuf_clear(&thread->flow_buf);
     max_flows = MIN(max_flows, MAX_BATCH);
-    while (n < max_flows && (entry = next_entry(thread))) {
-        /* OVS must not be shown a flow that it has deleted meanwhile. */
-        if (tcb_flow_is(entry->report.flow, &entry->report.ufid)
-            && decode_entry(thread, entry, &decoded[n])) {
-            tcb_decode_report(&entry->report, &flows[n++]);
-        }
+    n = report_from_kernel(thread, flows, max_flows, decoded);
+    if (!n) {
+        n = report_from_table(thread, flows, max_flows, decoded);
     }
     if (!thread->dump->terse) {
         for (int i = 0; i < n; i++) {
@@ -587,20 +399,62 @@ tcb_dump_next(struct dpif_offload_flow_dump_thread *thread_,
 
 /* End. */
 
-/* Only a complete dump during which no prio came or went proves anything. */
+/* Adds up what the ports' dumps were like. */
+static void
+sum_up(struct tcb_dump *dump)
+{
+    struct tcb_dump_summary *s = &dump->summary;
+
+    for (size_t i = 0; i < dump->n_cursors; i++) {
+        const struct tcb_cursor *c = &dump->cursors[i];
+
+        s->datagrams += c->datagrams;
+        s->bytes += c->bytes;
+        s->n_again += c->n_again;
+        s->n_full_ports += c->n_full;
+        s->n_incomplete += !c->complete;
+        if (c->error[0]) {
+            ovs_strlcpy(s->error, c->error, sizeof s->error);
+        }
+    }
+    s->undisturbed
+        = tcb_protos_changes(&dump->offload->protos) == dump->proto_changes;
+}
+
+/* What the kernel has told of these ports is in the table: the next round may
+ * ask for what was used since. */
+static void
+note_asked(struct tcb_dump *dump)
+{
+    for (size_t i = 0; i < dump->n_cursors; i++) {
+        const struct tcb_cursor *c = &dump->cursors[i];
+        struct tcb_port *port = tcb_port_find(dump->offload, c->port_no);
+        long long int asked;
+
+        if (port && port->up.ifindex == c->hook.ifindex && c->complete) {
+            atomic_read_relaxed(&port->asked, &asked);
+            atomic_store_relaxed(&port->asked, MAX(asked, c->asked));
+        }
+    }
+}
+
+/* Is a filter gone that was not shown?  Only if all were asked for, all came,
+ * and the kernel did not lose its place because a prio came or went. */
 static bool
 is_proof(const struct tcb_dump *dump)
 {
-    return dump->worker && dump->next_port == dump->n_ports
-           && dump->summary.undisturbed && !dump->summary.n_incomplete;
+    const struct tcb_dump_summary *s = &dump->summary;
+
+    return !dump->unread && s->mode != TCB_DUMP_DELTA && !s->n_incomplete
+           && (s->undisturbed || dump->offload->abilities.dump_start);
 }
 
 /* Draws the conclusions from what the kernel did not show. */
 static void
-conclude(struct tcb_dump *dump)
+conclude(struct tcb_dump *dump, bool proof)
 {
     struct tcb_flow_table *flows = &dump->offload->flows;
-    bool proof = is_proof(dump);
+    struct tcb_dump_summary *s = &dump->summary;
 
     if (proof) {
         tcb_protos_end_round(&dump->offload->protos, dump->proto_round);
@@ -611,8 +465,12 @@ conclude(struct tcb_dump *dump)
         if (was_seen(dump, slot)) {
             continue;
         }
-        if (proof && tcb_flow_note_missed(flows, flow, dump->first_epoch)) {
-            dump->summary.n_gone++;
+        if (proof) {
+            unsigned int missed = tcb_flow_note_missed(flows, flow,
+                                                       dump->first_epoch);
+
+            s->n_missed += missed > 0;
+            s->n_gone += missed >= TCB_GONE_AFTER;
         }
         if (dump->terse) {
             tcb_flow_age_dead(flows, flow);
@@ -620,77 +478,48 @@ conclude(struct tcb_dump *dump)
     }
 }
 
+/* Lets go what earlier modifies have held. */
 static void
-log_summary(struct tcb_dump *dump)
+collect_holds(struct tcb_offload *offload)
 {
-    struct tcb_dump_log *log = &dump->offload->dumps;
-    struct tcb_dump_summary *s = &dump->summary;
+    static const struct tcb_operate_stats nothing_done;
+    struct tcb_worker *worker = tcb_worker_get(&offload->workers);
 
-    s->n_kernel = atomic_count_get(&dump->n_kernel);
-    s->n_foreign = atomic_count_get(&dump->n_foreign);
-    s->n_table = atomic_count_get(&dump->n_table);
-    ovs_mutex_lock(&log->mutex);
-    if (s->terse) {
-        log->n_terse++;
-        log->last = *s;
-    } else {
-        log->n_full++;
+    if (worker) {
+        tcb_holds_collect(offload, worker, NULL, TCB_HOLD_MSEC);
+        tcb_worker_put(&offload->workers, worker, &nothing_done);
     }
-    ovs_mutex_unlock(&log->mutex);
 }
 
 int
 tcb_dump_destroy(struct dpif_offload_flow_dump *dump_)
 {
-    static const struct tcb_operate_stats nothing_done;
     struct tcb_dump *dump = dump_cast(dump_);
     struct tcb_offload *offload = dump->offload;
+    bool proof;
 
-    if (dump->running) {
-        note_end(dump, tcnl_dump_finish(&dump->cursor));
+    for (size_t i = 0; i < dump->n_cursors; i++) {
+        tcb_cursor_end(&dump->cursors[i]);
     }
-    dump->summary.undisturbed
-        = tcb_protos_changes(&offload->protos) == dump->proto_changes;
-    conclude(dump);
-    log_summary(dump);
+    sum_up(dump);
+    if (!dump->unread) {
+        note_asked(dump);
+    }
+    proof = is_proof(dump);
+    conclude(dump, proof);
+    tcb_rounds_end(&offload->rounds, &dump->summary, proof);
     if (dump->terse) {
         tcb_meters_retry(offload);
     }
+    collect_holds(offload);
 
-    if (dump->worker) {
-        tcb_holds_collect(offload, dump->worker, NULL, TCB_HOLD_MSEC);
-        tcb_worker_put(&offload->workers, dump->worker, &nothing_done);
+    for (size_t i = 0; i < dump->n_cursors; i++) {
+        tcb_cursor_destroy(&dump->cursors[i]);
     }
     ovs_mutex_destroy(&dump->mutex);
     free(dump->pending);
-    free(dump->ports);
+    free(dump->cursors);
     free(dump->seen);
     free(dump);
     return 0;
-}
-
-void
-tcb_dump_log_init(struct tcb_dump_log *log)
-{
-    memset(log, 0, sizeof *log);
-    ovs_mutex_init(&log->mutex);
-}
-
-void
-tcb_dump_log_destroy(struct tcb_dump_log *log)
-{
-    ovs_mutex_destroy(&log->mutex);
-}
-
-void
-tcb_dump_log_read(const struct tcb_dump_log *log_, uint64_t *n_terse,
-                  uint64_t *n_full, struct tcb_dump_summary *last)
-{
-    struct tcb_dump_log *log = CONST_CAST(struct tcb_dump_log *, log_);
-
-    ovs_mutex_lock(&log->mutex);
-    *n_terse = log->n_terse;
-    *n_full = log->n_full;
-    *last = log->last;
-    ovs_mutex_unlock(&log->mutex);
 }

@@ -11,9 +11,6 @@
 
 BUILD_ASSERT_DECL(sizeof(struct tcb_flow) <= 200);
 
-/* Whole, undisturbed dumps in a row without a flow that prove it gone. */
-#define MAX_MISSED 2
-
 /* Rounds after which a dead flow is forgotten.  OVS deletes a flow that four
  * rounds did not report. */
 #define MAX_DEAD_ROUNDS 20
@@ -496,7 +493,8 @@ flow_fill_report(struct tcb_flow *flow, struct tcb_flow_report *report)
     report->bytes = get64(&flow->bytes);
     report->used = get_used(flow);
     report->offloaded = get_bool(&flow->offloaded);
-    report->gone = get_missed(flow) >= MAX_MISSED || get_bool(&flow->orphan);
+    report->gone = (get_missed(flow) >= TCB_GONE_AFTER
+                    || get_bool(&flow->orphan));
 }
 
 /* A filter without any flag was offloaded as far as TC can tell: old kernels
@@ -661,26 +659,26 @@ tcb_flow_table_orphan_chain(struct tcb_flow_table *table, uint32_t chain)
     }
 }
 
-bool
+unsigned int
 tcb_flow_note_missed(struct tcb_flow_table *table, struct tcb_flow *flow,
                      uint64_t epoch)
 {
     struct tcb_shard *shard;
-    bool gone = false;
+    unsigned int missed = 0;
     ovs_u128 ufid;
 
     if (flow_state(flow) < TCB_FLOW_LIVE) {
-        return false;
+        return 0;
     }
     ufid = flow->ufid;
     shard = shard_of(table, &ufid);
     ovs_mutex_lock(&shard->mutex);
     if (tcb_flow_is(flow, &ufid) && epoch >= get64(&flow->epoch)) {
-        set_missed(flow, MIN(get_missed(flow) + 1, UINT8_MAX));
-        gone = get_missed(flow) >= MAX_MISSED;
+        missed = MIN(get_missed(flow) + 1, UINT8_MAX);
+        set_missed(flow, missed);
     }
     ovs_mutex_unlock(&shard->mutex);
-    return gone;
+    return missed;
 }
 
 void

@@ -203,9 +203,12 @@ void tcb_flow_add_counters(struct tcb_flow_table *, const ovs_u128 *ufid,
                            const struct tcnl_stats *known,
                            const struct tcnl_stats *final);
 
-/* Notes that a whole, undisturbed dump begun at 'epoch' did not contain the
- * flow.  Returns true if it is taken to be gone now. */
-bool tcb_flow_note_missed(struct tcb_flow_table *, struct tcb_flow *,
+/* Whole dumps in a row without a flow that prove it gone. */
+#define TCB_GONE_AFTER 2
+
+/* Notes that a whole dump begun at 'epoch' did not contain the flow.  Returns
+ * how many in a row; 0 if the flow is not live, or newer. */
+unsigned int tcb_flow_note_missed(struct tcb_flow_table *, struct tcb_flow *,
                           uint64_t epoch);
 
 /* No packet gets to 'chain' in TC any more, while in the kernel datapath they

@@ -12,6 +12,7 @@
 #include "openvswitch/ofp-meter.h"
 #include "openvswitch/vlog.h"
 #include "tcb-offload.h"
+#include "tcnl/dump.h"
 #include "tcnl/police.h"
 #include "tcnl/socket.h"
 #include "util.h"

@@ -7,21 +7,21 @@
  * Lock order, outermost first; nothing is locked inside a lock of the same
  * line:
  *
- *     dump mutex (struct tcb_dump), held while one datagram is received
+ *     cursor mutex (struct tcb_cursor), held while one datagram is received
  *     meters mutex, held across system calls of the slow meter paths
- *     shard, slots, protos, chain-use, pending, holds, shapes, why,
- *         worker-pool and report mutexes: leaves, never held across a system
- *         call */
+ *     shard, slots, protos, chain-use, pending, holds, shapes, why, dump,
+ *         rounds, worker-pool and report mutexes: leaves, never held across a
+ *         system call */
 
 #include "dpif-offload-provider.h"
 #include "openvswitch/list.h"
 #include "ovs-atomic.h"
 #include "tcb-chain-use.h"
-#include "tcb-dump.h"
 #include "tcb-flow-table.h"
 #include "tcb-hold.h"
 #include "tcb-pending.h"
 #include "tcb-prio.h"
+#include "tcb-round.h"
 #include "tcb-shape.h"
 #include "tcb-worker.h"
 #include "tcnl/probe.h"
@@ -52,7 +52,7 @@ struct tcb_offload {
     struct tcb_shapes shapes;
     struct tcb_meters *meters;
     struct tcb_worker_pool workers;
-    struct tcb_dump_log dumps;
+    struct tcb_rounds rounds;
     struct tcb_pending pending;
     struct tcb_holds holds;
 };

@@ -201,6 +201,7 @@ probe_once(struct tcb_offload *offload, const struct tcb_port *port,
     }
     log_abilities(&offload->abilities);
     atomic_store_explicit(&offload->probed, true, memory_order_release);
+    tcb_rounds_log_mode(offload);
 }
 
 static int
@@ -302,6 +303,7 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
     ovsrcu_init(&port->error, NULL);
     atomic_count_init(&port->n_flows, 0);
     atomic_count_init(&port->full_rounds, 0);
+    atomic_init(&port->asked, 0);
     tcb_why_init(&port->why);
 
     if (!dpif_offload_port_mgr_add(&offload->up, &port->up, netdev, port_no,

@@ -37,6 +37,8 @@ struct tcb_port {
     atomic_count full_rounds;   /* Dump rounds to come that must be full: a
                                  * filter here has no terse form. */
     bool told_full;             /* That was logged; dump threads only. */
+    atomic_llong asked;         /* Msec: what the kernel counted until then is
+                                 * in the flow table; 0: never asked. */
     OVSRCU_TYPE(char *) error;  /* Why the last initialization failed, or
                                  * NULL; the main thread replaces it. */
     struct tcb_why why;         /* Flows that were not offloaded. */

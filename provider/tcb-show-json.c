@@ -112,16 +112,20 @@ static struct json *
 dump_json(const struct tcb_offload *offload)
 {
     struct json *json = json_object_create();
+    struct tcb_round_counts counts;
     struct tcb_dump_summary last;
-    uint64_t n_terse, n_full;
 
-    tcb_dump_log_read(&offload->dumps, &n_terse, &n_full, &last);
-    json_object_put_string(json, "mode", "terse");
-    json_object_put(json, "rounds", json_uint(n_terse));
-    json_object_put(json, "full_dumps", json_uint(n_full));
+    tcb_rounds_read(&offload->rounds, &counts, &last);
+    json_object_put_string(json, "mode",
+                           tcb_dump_mode_name(tcb_rounds_mode(offload)));
+    json_object_put(json, "rounds", json_uint(counts.n_rounds));
+    json_object_put(json, "delta_rounds", json_uint(counts.n_delta));
+    json_object_put(json, "full_dumps", json_uint(counts.n_full));
+    json_object_put_string(json, "last_mode", tcb_dump_mode_name(last.mode));
     json_object_put(json, "msec", json_integer_create(last.msec));
     json_object_put(json, "ports", json_uint(last.n_ports));
     json_object_put(json, "full_ports", json_uint(last.n_full_ports));
+    json_object_put(json, "begun_again", json_uint(last.n_again));
     json_object_put(json, "incomplete", json_uint(last.n_incomplete));
     json_object_put(json, "undisturbed",
                     json_boolean_create(last.undisturbed));

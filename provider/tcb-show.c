@@ -127,22 +127,28 @@ show_shapes(const struct tcb_offload *offload, struct ds *ds)
 static void
 show_dump(const struct tcb_offload *offload, struct ds *ds)
 {
+    struct tcb_round_counts counts;
     struct tcb_dump_summary last;
-    uint64_t n_terse, n_full;
 
-    tcb_dump_log_read(&offload->dumps, &n_terse, &n_full, &last);
-    ds_put_format(ds, "  dumps: %"PRIu64" terse (revalidators), %"PRIu64
-                  " full (dump-flows)\n", n_terse, n_full);
-    if (!n_terse) {
+    tcb_rounds_read(&offload->rounds, &counts, &last);
+    ds_put_format(ds, "  dumps: mode %s; %"PRIu64" of revalidators, %"PRIu64
+                  " of them delta; %"PRIu64" for dump-flows\n",
+                  tcb_dump_mode_name(tcb_rounds_mode(offload)),
+                  counts.n_rounds, counts.n_delta, counts.n_full);
+    if (!counts.n_rounds) {
         return;
     }
-    ds_put_format(ds, "  last terse dump: %lld ms, %u ports, %u flows "
-                  "(%"PRIu64" bytes in %"PRIu64" datagrams), %u more from the "
-                  "table, %u gone, %u foreign filters; ", last.msec,
-                  last.n_ports, last.n_kernel, last.bytes, last.datagrams,
-                  last.n_table, last.n_gone, last.n_foreign);
+    ds_put_format(ds, "  last of revalidators: %s, %lld ms, %u ports, %u "
+                  "flows (%"PRIu64" bytes in %"PRIu64" datagrams), %u more "
+                  "from the table, %u gone, %u foreign filters; ",
+                  tcb_dump_mode_name(last.mode), last.msec, last.n_ports,
+                  last.n_kernel, last.bytes, last.datagrams, last.n_table,
+                  last.n_gone, last.n_foreign);
     if (last.n_full_ports) {
         ds_put_format(ds, "%u ports asked in full; ", last.n_full_ports);
+    }
+    if (last.n_again) {
+        ds_put_format(ds, "%u times begun again; ", last.n_again);
     }
     if (last.n_incomplete) {
         ds_put_format(ds, "%u ports incomplete: %s", last.n_incomplete,

@@ -38,6 +38,7 @@ script_tests = \
 ovs_tests = \
 	%D%/unit-ovs/test-bad-input \
 	%D%/unit-ovs/test-branches \
+	%D%/unit-ovs/test-delta \
 	%D%/unit-ovs/test-flow-table \
 	%D%/unit-ovs/test-in-tree \
 	%D%/unit-ovs/test-modify \
@@ -130,6 +131,7 @@ ovs_test_objects = \
 	$(tests_oracle_oracle_OBJECTS) \
 	$(tests_unit_ovs_test_bad_input_OBJECTS) \
 	$(tests_unit_ovs_test_branches_OBJECTS) \
+	$(tests_unit_ovs_test_delta_OBJECTS) \
 	$(tests_unit_ovs_test_flow_table_OBJECTS) \
 	$(tests_unit_ovs_test_in_tree_OBJECTS) \
 	$(tests_unit_ovs_test_modify_OBJECTS) \
@@ -170,6 +172,11 @@ tests_unit_ovs_test_branches_CPPFLAGS = $(ovs_test_cppflags)
 tests_unit_ovs_test_branches_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_branches_LDADD = $(ovs_test_ldadd)
 tests_unit_ovs_test_branches_LDFLAGS = $(replacing)
+
+tests_unit_ovs_test_delta_SOURCES = %D%/unit-ovs/test-delta.c $(bed_sources)
+tests_unit_ovs_test_delta_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_delta_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_delta_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_flow_table_SOURCES = %D%/unit-ovs/test-flow-table.c
 tests_unit_ovs_test_flow_table_CPPFLAGS = $(ovs_test_cppflags)

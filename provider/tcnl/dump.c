@@ -132,6 +132,9 @@ take_datagram(struct tcnl_dump *d, const void *buf, size_t len)
     while ((nlh = tcnl_datagram_next(buf, len, &ofs))) {
         if (nlh->nlmsg_seq == d->seq && d->status == TCNL_DUMP_RUNNING) {
             take_message(d, nlh);
+            if (nlh->nlmsg_type >= NLMSG_MIN_TYPE) {
+                d->last = (const char *) nlh - (const char *) buf;
+            }
         }
     }
     if (ofs < len) {
@@ -165,6 +168,7 @@ enum tcnl_dump_status
 tcnl_dump_recv(struct tcnl_dump *d, void *buf, size_t size, size_t *len)
 {
     *len = 0;
+    d->last = SIZE_MAX;
     if (d->status == TCNL_DUMP_RUNNING) {
         int error = d->transport->ops->recv(d->transport, buf, size, len);
 
@@ -179,17 +183,23 @@ tcnl_dump_recv(struct tcnl_dump *d, void *buf, size_t size, size_t *len)
 }
 
 const struct nlmsghdr *
-tcnl_dump_walk(const struct tcnl_dump *d, const void *buf, size_t len,
-               size_t *ofs)
+tcnl_dump_walk(uint32_t seq, const void *buf, size_t len, size_t *ofs)
 {
     const struct nlmsghdr *nlh;
 
     while ((nlh = tcnl_datagram_next(buf, len, ofs))) {
-        if (nlh->nlmsg_seq == d->seq && nlh->nlmsg_type >= NLMSG_MIN_TYPE) {
+        if (nlh->nlmsg_seq == seq && nlh->nlmsg_type >= NLMSG_MIN_TYPE) {
             return nlh;
         }
     }
     return NULL;
+}
+
+const struct nlmsghdr *
+tcnl_dump_last(const struct tcnl_dump *d, const void *buf)
+{
+    return d->last == SIZE_MAX
+           ? NULL : (const void *) ((const char *) buf + d->last);
 }
 
 /* Reads until nothing is left.  Each receive makes the kernel produce the next
@@ -234,7 +244,7 @@ read_all(struct tcnl_dump *d, void *buf,
         size_t len, ofs = 0;
 
         tcnl_dump_recv(d, buf, TCNL_DUMP_BUFSIZE, &len);
-        while ((nlh = tcnl_dump_walk(d, buf, len, &ofs))) {
+        while ((nlh = tcnl_dump_walk(d->seq, buf, len, &ofs))) {
             cb(aux, nlh);
         }
     } while (d->status == TCNL_DUMP_RUNNING);

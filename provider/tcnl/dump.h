@@ -49,6 +49,8 @@ struct tcnl_dump {
     unsigned int misses;        /* Internal: receives without a datagram. */
     struct tcnl_error error;    /* Why FAILED or INTERRUPTED. */
     uint64_t datagrams, bytes;
+    size_t last;                /* Internal: where the last message of the
+                                 * last datagram is; SIZE_MAX: none. */
 };
 
 /* Starts a dump: 'build' puts exactly one request with NLM_F_DUMP.  The
@@ -67,11 +69,14 @@ enum tcnl_dump_status tcnl_dump_recv(struct tcnl_dump *, void *buf,
 
 /* Walks the messages of one received datagram that carry data of this dump:
  * returns the next one, or NULL.  '*ofs' starts at 0 and is the walk's state.
- * Returned messages are wholly inside the buffer.  Thread-safe: looks at
- * nothing of the dump but 'seq'. */
-const struct nlmsghdr *tcnl_dump_walk(const struct tcnl_dump *,
-                                      const void *buf, size_t len,
-                                      size_t *ofs);
+ * Returned messages are wholly inside the buffer.  'seq' is the dump's. */
+const struct nlmsghdr *tcnl_dump_walk(uint32_t seq, const void *buf,
+                                      size_t len, size_t *ofs);
+
+/* The last message with data in the datagram that tcnl_dump_recv() has just
+ * received into 'buf', or NULL: what comes after it is still to come. */
+const struct nlmsghdr *tcnl_dump_last(const struct tcnl_dump *,
+                                      const void *buf);
 
 /* Ends the dump, always needed after a successful start: if it is still
  * running, or ended out of turn, reads and drops the rest, so that the

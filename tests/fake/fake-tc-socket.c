@@ -245,7 +245,7 @@ continue_dump(struct fake_socket *s)
     }
     s->dump_datagrams++;
     if (!n) {
-        status = -s->dump_error;
+        status = -(s->dump_error ? s->dump_error : s->tc->dump_error);
         tcnl_msg_begin(&b, NLMSG_DONE, flags, &status, sizeof status);
         b.msg->nlmsg_seq = s->dump_seq;
         end(&b);

@@ -41,7 +41,7 @@ walk(const struct tcnl_dump *d, size_t len)
 
     require(copy != NULL);
     memcpy(copy, memory, len);
-    while ((nlh = tcnl_dump_walk(d, copy, len, &ofs))) {
+    while ((nlh = tcnl_dump_walk(d->seq, copy, len, &ofs))) {
         require(nlh->nlmsg_seq == d->seq);
         fake_input_touch(nlh);
     }

@@ -98,6 +98,7 @@ bed_setup(void **bedp)
     bed->flows = &tcb_offload_cast(bed->offload)->flows;
     tcb_offload_cast(bed->offload)->keep_prios = false;
     smap_add(&config, "hw-offload", "true");
+    smap_add(&config, "tc-batch-dump-mode", "terse");
     class->set_config(bed->offload, &config);
     smap_destroy(&config);
     for (int port = 1; port <= BED_PORTS; port++) {
@@ -285,6 +286,16 @@ bed_filter(struct bed *bed, unsigned int n)
 
     return flow ? fake_tc_find(&bed->tc, flow->ifindex, flow->chain,
                                flow->prio, tcb_flow_handle(flow)) : NULL;
+}
+
+struct tcb_dump_summary
+bed_last_dump(struct bed *bed)
+{
+    struct tcb_round_counts counts;
+    struct tcb_dump_summary last;
+
+    tcb_rounds_read(&tcb_offload_cast(bed->offload)->rounds, &counts, &last);
+    return last;
 }
 
 struct tcb_flow *

@@ -28,7 +28,7 @@ struct bed {
     atomic_count n_datapath_dels;
 };
 
-/* Sets up a group's state for cmocka. */
+/* Sets up a group's state for cmocka.  Rounds are in mode terse. */
 int bed_setup(void **bed);
 int bed_teardown(void **bed);
 
@@ -70,6 +70,9 @@ struct fake_tc_filter *bed_filter(struct bed *, unsigned int n);
 unsigned int bed_dump(struct bed *, bool terse,
                       void (*cb)(const struct dpif_flow *, void *aux),
                       void *aux);
+
+/* How the last round went. */
+struct tcb_dump_summary bed_last_dump(struct bed *);
 
 /* Flow 'n' in the table, or NULL; how many of its flows are in the kernel. */
 struct tcb_flow *bed_find(struct bed *, unsigned int n);

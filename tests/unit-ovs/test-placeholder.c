@@ -57,17 +57,6 @@ run_round(struct bed *bed)
     return bed_dump(bed, true, note_nothing, NULL);
 }
 
-static struct tcb_dump_summary
-last_summary(struct bed *bed)
-{
-    struct tcb_dump_summary last;
-    uint64_t n_terse, n_full;
-
-    tcb_dump_log_read(&tcb_offload_cast(bed->offload)->dumps, &n_terse,
-                      &n_full, &last);
-    return last;
-}
-
 static void
 test_first_flow(void **bed_)
 {
@@ -89,7 +78,7 @@ test_first_flow(void **bed_)
 
     /* It is neither a flow nor foreign. */
     assert_int_equal(run_round(bed), 2);
-    assert_int_equal(last_summary(bed).n_foreign, 0);
+    assert_int_equal(bed_last_dump(bed).n_foreign, 0);
     tcb_audit_run(tcb_offload_cast(bed->offload), &audit);
     assert_int_equal(audit.n_findings, 0);
     for (size_t i = 0; i < audit.n_ports; i++) {

@@ -144,8 +144,8 @@ test_done_in_data(void **state)
     assert_int_equal(tcnl_dump_recv(&d, buf, sizeof buf, &len),
                      TCNL_DUMP_COMPLETE);
     assert_int_equal(len, sizeof datagram);
-    assert_ptr_equal(tcnl_dump_walk(&d, buf, len, &ofs), buf);
-    assert_null(tcnl_dump_walk(&d, buf, len, &ofs));
+    assert_ptr_equal(tcnl_dump_walk(d.seq, buf, len, &ofs), buf);
+    assert_null(tcnl_dump_walk(d.seq, buf, len, &ofs));
     assert_int_equal(tcnl_dump_finish(&d), TCNL_DUMP_COMPLETE);
     assert_int_equal(d.datagrams, 1);
     assert_int_equal(d.bytes, sizeof datagram);
@@ -529,7 +529,7 @@ read_dump(void *reader_)
         size_t len, ofs = 0;
 
         more = receive(reader->sharing, buf, &len);
-        while ((nlh = tcnl_dump_walk(&reader->sharing->dump, buf, len,
+        while ((nlh = tcnl_dump_walk(reader->sharing->dump.seq, buf, len,
                                      &ofs))) {
             reader->counts[payload(nlh)]++;
         }
