@@ -31,7 +31,6 @@
  *
  * For perf, a thread has the name of the operation while it is timed. */
 
-#define _GNU_SOURCE 1           /* recvmmsg() */
 #include <config.h>
 
 #include <errno.h>
@@ -40,13 +39,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
+#include "count-calls.h"
 #include "dpif-offload.h"
 #include "dpif-offload-provider.h"
 #include "flow-text.h"
 #include "openvswitch/vlog.h"
-#include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "profile.h"
@@ -75,59 +73,6 @@ static struct dpif_offload *offloads[N_TWINS];
 static const char *profile;
 static uint32_t n_flows;
 static unsigned int n_threads;
-
-/* System calls.  The build makes a linker option of each line. */
-#define WRAP(NAME) __wrap_##NAME
-ssize_t WRAP(sendmsg)(int, const struct msghdr *, int);
-ssize_t WRAP(recvmsg)(int, struct msghdr *, int);
-int WRAP(recvmmsg)(int, struct mmsghdr *, unsigned int, int,
-                   struct timespec *);
-ssize_t WRAP(send)(int, const void *, size_t, int);
-ssize_t WRAP(recv)(int, void *, size_t, int);
-ssize_t __real_sendmsg(int, const struct msghdr *, int);
-ssize_t __real_recvmsg(int, struct msghdr *, int);
-int __real_recvmmsg(int, struct mmsghdr *, unsigned int, int,
-                    struct timespec *);
-ssize_t __real_send(int, const void *, size_t, int);
-ssize_t __real_recv(int, void *, size_t, int);
-
-static atomic_count n_syscalls = ATOMIC_COUNT_INIT(0);
-
-ssize_t
-WRAP(sendmsg)(int fd, const struct msghdr *msg, int flags)
-{
-    atomic_count_inc(&n_syscalls);
-    return __real_sendmsg(fd, msg, flags);
-}
-
-ssize_t
-WRAP(recvmsg)(int fd, struct msghdr *msg, int flags)
-{
-    atomic_count_inc(&n_syscalls);
-    return __real_recvmsg(fd, msg, flags);
-}
-
-int
-WRAP(recvmmsg)(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
-               struct timespec *timeout)
-{
-    atomic_count_inc(&n_syscalls);
-    return __real_recvmmsg(fd, msgs, n, flags, timeout);
-}
-
-ssize_t
-WRAP(send)(int fd, const void *data, size_t len, int flags)
-{
-    atomic_count_inc(&n_syscalls);
-    return __real_send(fd, data, len, flags);
-}
-
-ssize_t
-WRAP(recv)(int fd, void *data, size_t len, int flags)
-{
-    atomic_count_inc(&n_syscalls);
-    return __real_recv(fd, data, len, flags);
-}
 
 /* Flows. */
 
@@ -397,9 +342,9 @@ static void
 measure(enum variant variant, enum operation operation, int run)
 {
     size_t heap = heap_used();
-    unsigned int before = atomic_count_get(&n_syscalls);
+    unsigned int before = count_calls();
     double us = perform(variant, operation);
-    unsigned int calls = atomic_count_get(&n_syscalls) - before;
+    unsigned int calls = count_calls() - before;
 
     printf("%s %s %d %.3f %.4f ", operation_names[operation],
            variant_names[variant], run, us, (double) calls / n_flows);
@@ -434,26 +379,6 @@ find_variant(const char *name)
     ovs_fatal(0, "no variant %s", name);
 }
 
-static void
-find_offloads(void)
-{
-    void *dump;
-    struct dpif_offload *offload;
-
-    DPIF_OFFLOAD_FOR_EACH (offload, dump, twins.dpif) {
-        const char *type = dpif_offload_type(offload);
-
-        if (!strcmp(type, "tc")) {
-            offloads[THEIRS] = offload;
-        } else if (!strcmp(type, "tc-batch")) {
-            offloads[OURS] = offload;
-        }
-    }
-    if (!offloads[THEIRS] || !offloads[OURS]) {
-        ovs_fatal(0, "not both providers are there");
-    }
-}
-
 int
 main(int argc, char *argv[])
 {
@@ -477,7 +402,7 @@ main(int argc, char *argv[])
     }
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     twins_open(&twins);
-    find_offloads();
+    twins_offloads(&twins, offloads);
     for (int run = 0; run < runs; run++) {
         for (int i = 0; i < N_VARIANTS; i++) {
             enum variant variant = (run + i) % N_VARIANTS;

@@ -27,4 +27,9 @@ void profile_flow(const char *profile, bool modified, struct test_flow *flow);
 void profile_set_number(const char *profile, struct test_flow *,
                         uint32_t number);
 
+/* A packet of flow 'number', as it comes in. */
+#define PROFILE_FRAME 60
+void profile_frame(const char *profile, uint32_t number,
+                   uint8_t frame[PROFILE_FRAME]);
+
 #endif /* profile.h */

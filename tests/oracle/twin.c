@@ -150,6 +150,26 @@ twins_add_port(struct twins *twins, enum twin twin, int port)
 }
 
 void
+twins_offloads(const struct twins *twins,
+               struct dpif_offload *offloads[N_TWINS])
+{
+    struct dpif_offload *offload;
+    void *dump;
+
+    offloads[THEIRS] = offloads[OURS] = NULL;
+    DPIF_OFFLOAD_FOR_EACH (offload, dump, twins->dpif) {
+        for (int twin = 0; twin < N_TWINS; twin++) {
+            if (!strcmp(dpif_offload_type(offload), providers[twin])) {
+                offloads[twin] = offload;
+            }
+        }
+    }
+    if (!offloads[THEIRS] || !offloads[OURS]) {
+        ovs_fatal(0, "not both providers are there");
+    }
+}
+
+void
 twins_remove_port(struct twins *twins, enum twin twin, int port)
 {
     struct twin_port *p = &twins->ports[twin][port];

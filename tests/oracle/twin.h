@@ -18,6 +18,8 @@
 #include "flow-text.h"
 #include "openvswitch/ofpbuf.h"
 
+struct dpif_offload;
+
 enum twin { THEIRS, OURS, N_TWINS };
 
 #define TWIN_MAX_PORT 6
@@ -37,6 +39,10 @@ struct twins {
 
 void twins_open(struct twins *);
 void twins_close(struct twins *);
+
+/* The two providers' objects for the datapath, to call them directly. */
+void twins_offloads(const struct twins *,
+                    struct dpif_offload *offloads[N_TWINS]);
 
 /* Removes a port, which may have lost its device already, and adds it again.
  * Main thread. */
