@@ -3,8 +3,8 @@
 #
 # Runs operate.c in the machine, for each size and profile, and leaves its
 # lines in $LAB_OUT/operate: PROFILE FLOWS THREADS and then as operate.c prints
-# them.  BENCH_PROGRAM is the built program; BENCH_FLOWS, BENCH_RUNS and
-# BENCH_THREADS say how much.
+# them.  BENCH_PROGRAM is the built program; BENCH_FLOWS, BENCH_PROFILES,
+# BENCH_RUNS and BENCH_THREADS say how much.
 set -euo pipefail
 
 program=${BENCH_PROGRAM:?}
@@ -14,7 +14,7 @@ program=${BENCH_PROGRAM:?}
 : >"${LAB_OUT:?}/operate"
 for threads in $BENCH_THREADS; do
     for flows in $BENCH_FLOWS; do
-        for profile in 5tuple l2drop; do
+        for profile in $BENCH_PROFILES; do
             printf 'operate: %s, %d flows, %d threads\n' "$profile" "$flows" "$threads"
             "$program" "$profile" "$flows" "$BENCH_RUNS" "$threads" |
                 sed -u "s/^/$profile $flows $threads /" >>"$LAB_OUT/operate"

@@ -20,8 +20,12 @@
  * brings it back. */
 #define LONG_AGO 1
 
-/* Slots of the table that a thread takes at a time. */
+/* Slots of the table that a thread takes at a time, and looks at. */
 #define TABLE_CHUNK 256
+#define TABLE_WORD 32
+
+BUILD_ASSERT_DECL(TABLE_CHUNK % TABLE_WORD == 0);
+BUILD_ASSERT_DECL(TCB_SEGMENT_FLOWS % TABLE_CHUNK == 0);
 
 struct tcb_dump {
     struct dpif_offload_flow_dump up;
@@ -32,9 +36,10 @@ struct tcb_dump {
     uint64_t proto_round;
     long long int started;
 
-    /* One bit per slot that was in use at the start: shown by the kernel. */
+    /* One bit per slot that was in use at the start. */
     uint32_t n_slots;
-    atomic_uint32_t *seen;
+    atomic_uint32_t *seen;      /* The kernel has shown it. */
+    atomic_uint32_t *reported;  /* It was, or is about to be. */
     atomic_uint32_t next_slot;  /* Next chunk of the table to report. */
 
     /* Flows that the kernel datapath has, to be offered again. */
@@ -60,7 +65,9 @@ struct tcb_dump_thread {
                                  * others began with, how many it knows to
                                  * have ended. */
     unsigned int n_kernel, n_foreign, n_table;  /* For the summary. */
-    uint32_t slot, slot_end;    /* Of the table, being reported. */
+    uint32_t slot, slot_end;    /* Of the table, to be looked at. */
+    struct tcb_flow *word;      /* TABLE_WORD flows of the table... */
+    uint32_t todo;              /* ...and those that are to be reported. */
     struct ofpbuf flow_buf;     /* Keys, masks, actions of the last call. */
     struct tcb_datagram datagram;
 };
@@ -111,6 +118,12 @@ list_ports(struct tcb_dump *dump)
     }
 }
 
+static atomic_uint32_t *
+bits_create(uint32_t n)
+{
+    return xcalloc(n / 32 + 1, sizeof(atomic_uint32_t));
+}
+
 struct dpif_offload_flow_dump *
 tcb_dump_create(const struct dpif_offload *offload_, bool terse)
 {
@@ -126,8 +139,8 @@ tcb_dump_create(const struct dpif_offload *offload_, bool terse)
     dump->proto_changes = tcb_protos_changes(&offload->protos);
     dump->proto_round = tcb_protos_begin_round(&offload->protos);
     dump->n_slots = tcb_flow_table_n_slots(&offload->flows);
-    dump->seen = xcalloc(DIV_ROUND_UP(dump->n_slots, 32) + 1,
-                         sizeof *dump->seen);
+    dump->seen = bits_create(dump->n_slots);
+    dump->reported = bits_create(dump->n_slots);
     atomic_init(&dump->next_slot, 0);
 
     if (terse) {
@@ -151,7 +164,7 @@ tcb_dump_thread_create(struct dpif_offload_flow_dump *dump)
     thread->cursor = SIZE_MAX;
     thread->n_helped = 0;
     thread->n_kernel = thread->n_foreign = thread->n_table = 0;
-    thread->slot = thread->slot_end = 0;
+    thread->slot = thread->slot_end = thread->todo = 0;
     thread->datagram.len = thread->datagram.ofs = 0;
     ofpbuf_init(&thread->flow_buf, 0);
     return &thread->up;
@@ -210,14 +223,14 @@ fetch(struct tcb_dump_thread *thread)
 
 /* Parsing. */
 
-/* Returns false if it was marked before. */
+/* Returns false if it was set before. */
 static bool
-mark_seen(struct tcb_dump *dump, uint32_t slot)
+set_bit(const struct tcb_dump *dump, atomic_uint32_t *bits, uint32_t slot)
 {
     uint32_t bit = UINT32_C(1) << slot % 32, old = 0;
 
     if (slot < dump->n_slots) {
-        atomic_or_relaxed(&dump->seen[slot / 32], bit, &old);
+        atomic_or_relaxed(&bits[slot / 32], bit, &old);
     }
     return !(old & bit);
 }
@@ -264,8 +277,10 @@ parse(struct tcb_dump_thread *thread, const struct nlmsghdr *nlh,
         thread->n_foreign++;
         return false;
     }
-    /* A dump that began again shows some filters twice. */
-    if (!mark_seen(dump, flow->slot)) {
+    /* A dump that began again shows some filters twice, and another thread may
+     * be at the table already. */
+    set_bit(dump, dump->seen, flow->slot);
+    if (!set_bit(dump, dump->reported, flow->slot)) {
         return false;
     }
     if (counters.has_times) {
@@ -331,23 +346,43 @@ take_chunk(struct tcb_dump_thread *thread)
     return thread->slot < thread->slot_end;
 }
 
+/* Takes a word's flows that were not reported yet. */
+static bool
+take_word(struct tcb_dump_thread *thread)
+{
+    struct tcb_dump *dump = thread->dump;
+    uint32_t old = 0;
+
+    if (thread->slot >= thread->slot_end && !take_chunk(thread)) {
+        return false;
+    }
+    if (thread->slot < dump->n_slots) {
+        atomic_or_relaxed(&dump->reported[thread->slot / 32], UINT32_MAX,
+                          &old);
+    }
+    thread->todo = ~old;
+    thread->word = tcb_flow_at(&dump->offload->flows, thread->slot);
+    thread->slot += TABLE_WORD;
+    return true;
+}
+
 /* Reports the live flows that the kernel's dump did not show. */
 static int
 report_from_table(struct tcb_dump_thread *thread, struct dpif_flow *flows,
                   int max_flows, struct tcb_decoded *decoded)
 {
-    struct tcb_dump *dump = thread->dump;
     int n = 0;
 
-    while (n < max_flows
-           && (thread->slot < thread->slot_end || take_chunk(thread))) {
-        uint32_t slot = thread->slot++;
+    while (n < max_flows && (thread->todo || take_word(thread))) {
         struct tcb_flow_report r;
 
-        if (!was_seen(dump, slot)
-            && tcb_flow_report(tcb_flow_at(&dump->offload->flows, slot), &r)
-            && (dump->terse || !r.gone)) {
-            n += report(thread, &r, NULL, &flows[n], &decoded[n]);
+        if (thread->todo) {
+            struct tcb_flow *flow = &thread->word[raw_ctz(thread->todo)];
+
+            thread->todo = zero_rightmost_1bit(thread->todo);
+            n += (tcb_flow_report(flow, &r)
+                  && (thread->dump->terse || !r.gone)
+                  && report(thread, &r, NULL, &flows[n], &decoded[n]));
         }
     }
     thread->n_table += n;
@@ -519,6 +554,7 @@ tcb_dump_destroy(struct dpif_offload_flow_dump *dump_)
     ovs_mutex_destroy(&dump->mutex);
     free(dump->pending);
     free(dump->cursors);
+    free(dump->reported);
     free(dump->seen);
     free(dump);
     return 0;

@@ -13,12 +13,12 @@
 # syscalls_per_flow and instructions_per_flow (of user space); null is "not
 # measured".  Rows of install have bytes_per_flow, the provider's memory; those
 # of e2e seconds, packets_sent, packets_lost, upcalls and upcalls_lost of the
-# median run; those of profile samples, kernel_percent, user_percent and "top", a
+# median run; those of dump percent_active; those of profile samples, kernel_percent, user_percent and "top", a
 # list of {"percent", "object", "symbol"}.
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete delete-nostats prio e2e profile)
+BENCHES=(translate install modify delete delete-nostats prio e2e dump profile)
 
 cmd_bench() {
     local name known files=() dir
@@ -144,6 +144,16 @@ bench_translate() {
     unlock "$CHECK_LOCK"
 }
 
+# bench_sizes: what benches of many flows run over.
+bench_sizes() {
+    BENCH_FLOWS=${BENCH_FLOWS:-"1000 10000 100000"}
+    BENCH_PROFILES=${BENCH_PROFILES:-"5tuple l2drop"}
+    BENCH_RUNS=${BENCH_RUNS:-5}
+    BENCH_THREADS=${BENCH_THREADS:-"1 2"}
+    LAB_EXPORTS+=(BENCH_PROGRAM BENCH_FLOWS BENCH_PROFILES BENCH_RUNS
+        BENCH_THREADS)
+}
+
 # Installing, modifying and deleting flows, in the machine.  One run of the
 # program measures all three; what is asked for is shown.
 
@@ -153,10 +163,7 @@ operate_measure() {
     [ -z "$OPERATE_RUN_DIR" ] || return 0
     bench_build operate
     machine_prepare
-    BENCH_FLOWS=${BENCH_FLOWS:-"1000 10000 100000"}
-    BENCH_RUNS=${BENCH_RUNS:-5}
-    BENCH_THREADS=${BENCH_THREADS:-"1 2"}
-    LAB_EXPORTS+=(BENCH_PROGRAM BENCH_FLOWS BENCH_RUNS BENCH_THREADS)
+    bench_sizes
     write_job command "$TOP/bench/operate.sh"
     machine_run "${LAB_TIMEOUT:-14400}" || exit 1
     [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
@@ -273,6 +280,64 @@ bench_delete() {
 
 bench_delete_nostats() {
     operate_show delete-nostats
+}
+
+# Rounds of dumps.
+
+# dump_medians: lines "CASE VARIANT MEDIAN MIN MAX RUNS SYSCALLS ACTIVE".
+dump_medians() {
+    sort -k2,2n -k1,1 -k3,3n -k5,5n -k4,4 -k7,7n "$RUN_DIR/dump" | awk '
+        function done_with() {
+            if (n) print key, us[int((n + 1) / 2)], us[1], us[n], n, calls,
+                active
+        }
+        {
+            k = $2 "." $1 ($3 > 1 ? ".threads" $3 : "") ".active" $5 " " $4
+            if (k != key) { done_with(); key = k; n = 0 }
+            us[++n] = $7; calls = $8; active = $5
+        }
+        END { done_with() }'
+}
+
+bench_dump() {
+    local case variant median min max runs calls active
+    local -A medians=()
+    bench_build dump
+    machine_prepare
+    bench_sizes
+    BENCH_ACTIVE=${BENCH_ACTIVE:-"0 1 10 100"}
+    LAB_EXPORTS+=(BENCH_ACTIVE)
+    write_job command "$TOP/bench/dump.sh"
+    machine_run "${LAB_TIMEOUT:-14400}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    unlock "$CHECK_LOCK"
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    printf 'dump: us per flow (%s, %s cpus, Linux %s)\n' "$VM_ACCEL" \
+        "$VM_CPUS" "$KERNEL_RELEASE"
+    printf '%-34s %-10s %9s %9s %9s %5s %13s\n' case variant median min max \
+        runs "system calls"
+    while read -r case variant median min max runs calls active; do
+        printf '%-34s %-10s %9s %9s %9s %5s %13s\n' "$case" "$variant" \
+            "$median" "$min" "$max" "$runs" "$calls"
+        bench_row "$case" "$variant" "$runs" median_us_per_flow "$median" \
+            min "$min" max "$max" syscalls_per_flow "$calls" \
+            percent_active "$active"
+        medians[$case.$variant]=$median
+    done < <(dump_medians)
+    for case in "${!medians[@]}"; do
+        median=${medians[$case]} variant=${case##*.} case=${case%.*}
+        case $variant in
+        ours-*) bench_ratio "$variant" intree "$case" \
+            "$(div "${medians[$case.intree]}" "$median" 3)" ;;
+        esac
+        case $variant in
+        ours-terse) bench_ratio ours-terse raw "$case" \
+            "$(div "${medians[$case.raw]}" "$median" 3)" ;;
+        ours-delta) bench_ratio ours-delta raw-delta "$case" \
+            "$(div "${medians[$case.raw-delta]}" "$median" 3)" ;;
+        esac
+    done
+    bench_show_ratios
 }
 
 # From packets to filters, in a whole Open vSwitch.
