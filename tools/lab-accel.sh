@@ -14,13 +14,15 @@ vm_args() {
     # Without erms and fsrm: with them guests clear and copy memory with "rep"
     # instructions, which TCG emulates word by word, and every figure lies.
     local image=$KERNEL_DIR/vmlinux
+    [ -e "$image" ] || image=$KERNEL_DIR/vmlinuz
     VM_ARGS=(
         -nodefaults -no-user-config -display none -monitor none -no-reboot
-        -cpu "max,-erms,-fsrm" -smp "$cpus" -m "${LAB_MEMORY:-3072}M"
+        -cpu "max,-erms,-fsrm" -smp "$cpus" -m "${LAB_MEMORY:-$KERNEL_MEMORY}M"
         -kernel "$image"
         -fsdev "local,id=root,path=/,security_model=none,multidevs=remap,readonly=on"
         -device "virtio-9p-pci,fsdev=root,mount_tag=root"
     )
+    [ ! -e "$KERNEL_DIR/initramfs" ] || VM_ARGS+=(-initrd "$KERNEL_DIR/initramfs")
     VM_CMDLINE="console=ttyS0 loglevel=5 panic=-1 panic_on_warn=1 oops=panic"
     VM_CMDLINE+=" bonding.max_bonds=0 dummy.numdummies=0 ifb.numifbs=0"
     VM_CMDLINE+=" root=root rootfstype=9p ro"

@@ -309,7 +309,7 @@ check_vm() {
     [ $((${#shared[@]} + ${#own[@]})) -gt 0 ] || return 0
     machine_prepare
     LAB_EXPORTS+=(CHURN_PROGRAM CHURN_SECONDS CHURN_SEED CHURN_THREADS)
-    LAB_TEST_TIMEOUT=${LAB_TEST_TIMEOUT:-$((600 + 2 * ${CHURN_SECONDS:-0}))}
+    LAB_TEST_TIMEOUT=${LAB_TEST_TIMEOUT:-$((600 * KERNEL_SLOW + 2 * ${CHURN_SECONDS:-0}))}
     [ "${#shared[@]}" = 0 ] || check_vm_boot "${shared[@]}"
     for script in "${own[@]}"; do
         check_vm_boot "$script"
@@ -324,7 +324,7 @@ check_oracle() {
         # shellcheck disable=SC2034
         ORACLE_PROGRAM=$CHECK_TREE/tests/oracle/oracle
         LAB_EXPORTS+=(ORACLE_PROGRAM ORACLE_FLOWS ORACLE_SEED)
-        LAB_TEST_TIMEOUT=${LAB_TEST_TIMEOUT:-$((600 + flows / 20))}
+        LAB_TEST_TIMEOUT=${LAB_TEST_TIMEOUT:-$((KERNEL_SLOW * (600 + flows / 20)))}
         check_vm_boot "$TOP/tests/oracle/oracle.sh"
     fi
     unlock "$CHECK_LOCK"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: Apache-2.0
 #
-# Source packages from suites that this machine does not use.  The mirror is
+# Packages from suites that this machine does not use, never installed.  The mirror is
 # the one that this machine is configured for; apt itself fetches and
 # verifies, with a private state directory, so that nothing of the machine's
 # own package state changes.
@@ -124,12 +124,13 @@ fetch_apt() {
         -o "Debug::NoLocking=true" "$@"
 }
 
-# fetch_deb PACKAGE SUITE: sets FETCHED_DEB and FETCHED_VERSION.  A package
-# that was fetched once is kept; "--update" looks for a newer one.
+# fetch_deb PACKAGE SUITE [NAME]: sets FETCHED_DEB and FETCHED_VERSION.  A package
+# that was fetched once is kept, under NAME if two suites have another one each;
+# "--update" looks for a newer one.
 fetch_deb() {
-    local package=$1 suite=$2 state log dir=$CACHE/debs/$1 fd
+    local package=$1 suite=$2 state log dir=$CACHE/debs/${3:-$1} fd
     log=$CACHE/logs/fetch-$package.log
-    lock "fetch-$package"
+    lock "fetch-${dir##*/}"
     fd=$LOCK_FD
     if [ "$LAB_UPDATE" = yes ] || [ ! -e "$dir/complete" ]; then
         fetch_deb_anew

@@ -56,6 +56,12 @@ flex:flex
 libelf-dev:/usr/include/libelf.h
 libssl-dev:/usr/include/openssl/ssl.h
 "
+LAB_PACKAGES_UNPACK="
+build-essential:gcc
+cpio:cpio
+kmod:depmod
+xz-utils:xz
+"
 LAB_PACKAGES_UNIT="
 libcmocka-dev:/usr/include/cmocka.h
 "

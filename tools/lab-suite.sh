@@ -40,7 +40,7 @@ suite_run() {
     exec {SUITE_FD}<"$RUN_DIR/report"
     write_job suite "${SUITE_TESTS[@]}"
     VM_WATCH=suite_watch
-    machine_run "${LAB_TIMEOUT:-$((300 + 90 * ${#SUITE_TESTS[@]}))}" || rc=$?
+    machine_run "${LAB_TIMEOUT:-$((KERNEL_SLOW * (300 + 90 * ${#SUITE_TESTS[@]})))}" || rc=$?
     VM_WATCH=
     exec {SUITE_FD}<&-
 

@@ -36,6 +36,7 @@ write_job() {
         printf 'export LAB_ACCEL=%q LAB_KERNEL=%q LAB_OVS=%q LAB_CPUS=%q\n' \
             "$VM_ACCEL" "${KERNEL_RELEASE:-$(uname -r)}" "$OVS_VERSION" \
             "${VM_CPUS:-$(nproc)}"
+        printf 'export LAB_SLOW=%q\n' "$KERNEL_SLOW"
         for name in "${LAB_EXPORTS[@]}"; do
             printf 'export %s=%q\n' "$name" "${!name-}"
         done
@@ -50,7 +51,7 @@ write_job() {
 # one, otherwise says what happened and returns 1.
 vm_run() {
     local limit=$1 start=$SECONDS tails=() tty=() state='' phase='' line
-    local console=$RUN_DIR/console.log
+    local console=$RUN_DIR/console.log boot=${LAB_BOOT_TIMEOUT:-$((120 * KERNEL_SLOW))}
     : >"$console"
     [ "$LAB_QUIET" = yes ] ||
         say "booting Linux $KERNEL_RELEASE ($VM_ACCEL, $VM_CPUS cpus), results in $RUN_DIR"
@@ -92,7 +93,7 @@ vm_run() {
             state=gone
             break
         fi
-        if [ "$state" = '' ] && [ $((SECONDS - start)) -ge "${LAB_BOOT_TIMEOUT:-120}" ]; then
+        if [ "$state" = '' ] && [ $((SECONDS - start)) -ge "$boot" ]; then
             state=noboot
             break
         fi
@@ -113,9 +114,9 @@ vm_run() {
 
     phase=$(sed -n 's/^phase //p' "$RUN_DIR/report" | tail -n 1)
     VM_STATUS=1
-    if grep -qE '^(\[[ .0-9]+\] )?(WARNING: |BUG: |Oops: |Kernel panic)' "$console"; then
+    if grep -qE '^(\[[ .0-9]+\] )?(WARNING: |BUG: |Oops: |UBSAN: |Kernel panic)' "$console"; then
         printf '%s\n' "--- from $console" >&2
-        sed -nE '/(WARNING: |BUG: |Oops: |Kernel panic)/,$p' "$console" | head -n 60 >&2
+        sed -nE '/(WARNING: |BUG: |Oops: |UBSAN: |Kernel panic)/,$p' "$console" | head -n 60 >&2
         printf '%s\n' "---" >&2
         vm_failed "the guest's kernel reported a bug (${phase:-while booting})"
         return 1
@@ -134,7 +135,7 @@ vm_run() {
         ;;
     noboot)
         vm_tail
-        vm_failed "the guest does not boot within ${LAB_BOOT_TIMEOUT:-120} s"
+        vm_failed "the guest does not boot within $boot s"
         ;;
     hung)
         vm_tail
