@@ -42,7 +42,7 @@ calc() {
 
 # poll SECONDS COMMAND...: until it succeeds; fails after so long.
 poll() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1 * ${LAB_SLOW:-1}))
     shift
     until "$@"; do
         [ "$SECONDS" -lt "$end" ] || return 1

@@ -31,6 +31,10 @@ static struct tcnl_transport *transport;
 static struct tcnl_batch batch;
 static int ifindex;
 
+/* What the probe has found.  The tests that follow say whether that is so: a
+ * kernel must do what it is said to be able to, and must not do the rest. */
+static struct tcnl_abilities able;
+
 static struct sample samples[SAMPLE_MAX];
 static unsigned int n_samples;
 
@@ -246,6 +250,39 @@ reply_is(const struct sample *s, bool full)
                      && reply.counters.lastuse_ms < 60000);
 }
 
+static bool
+needs_enc_flags(const struct sample *s)
+{
+    for (unsigned int i = 0; i < s->actions.n_tunnels; i++) {
+        if (s->actions.tunnels[i].dont_fragment) {
+            return true;
+        }
+    }
+    return s->flower.mask.enc_flags != 0;
+}
+
+/* Takes the samples out of which the kernel leaves something out. */
+static void
+leave_out(void)
+{
+    unsigned int n = 0;
+
+    for (unsigned int i = 0; i < n_samples; i++) {
+        const struct sample *s = &samples[i];
+        struct tcnl_error e;
+
+        if (able.enc_flags || !needs_enc_flags(s)) {
+            samples[n++] = *s;
+            continue;
+        }
+        tap_ok(!ask(NEW, s, NLM_F_CREATE | NLM_F_EXCL, &e)
+               && !ask(GET, s, 0, &e) && !reply_is(s, true)
+               && !ask(DEL, s, 0, &e), "%s: is not all there %s", s->name,
+               e.text);
+    }
+    n_samples = n;
+}
+
 static void
 check_reply(struct dump *dump, unsigned int i)
 {
@@ -308,6 +345,7 @@ dump_all(bool one_chain, bool terse)
 static void
 test_filters(void)
 {
+    leave_out();
     add_all();
     dump_all(false, false);
     dump_all(true, true);
@@ -336,8 +374,8 @@ test_changes(void)
     tap_ok(ask(NEW, s, NLM_F_CREATE | NLM_F_EXCL, &e) == EEXIST && e.text[0],
            "a taken handle: %s", e.text);
     tap_ok(!ask(GET, s, 0, &e) && reply.n == 1 && reply_is(s, true), "get");
-    tap_ok(!ask(GET_COUNTERS, s, 0, &e) && reply.n == 1 && reply_is(s, false),
-           "get in terse form");
+    tap_ok(!ask(GET_COUNTERS, s, 0, &e) && reply.n == 1
+           && reply_is(s, !able.terse_echo), "get in terse form, if possible");
 
     other.actions = find_sample("ip: police")->actions;
     tap_ok(!ask(NEW, &other, NLM_F_CREATE | NLM_F_ECHO, &e) && reply.n == 1
@@ -350,8 +388,9 @@ test_changes(void)
 
     other = *find_sample("ip: police");
     tap_ok(!ask(DEL, &other, NLM_F_ECHO, &e) && reply.n == 1
-           && reply.type == RTM_DELTFILTER && reply_is(&other, false),
-           "delete with terse echo (%d)", reply.error);
+           && reply.type == RTM_DELTFILTER
+           && reply_is(&other, !able.terse_echo),
+           "delete with echo, terse if possible (%d)", reply.error);
     tap_ok(ask(GET, &other, 0, &e) == ENOENT && e.text[0], "it is gone: %s",
            e.text);
     tap_ok(ask(DEL, &other, 0, &e) == ENOENT && e.text[0],
@@ -378,7 +417,8 @@ test_listener(void)
     s.id.chain = 6;
     tap_ok(!ask(NEW, &s, NLM_F_CREATE | NLM_F_EXCL, &e)
            && recv(fd, buf, sizeof buf, MSG_DONTWAIT) > 0
-           && !ask(DEL, &s, NLM_F_ECHO, &e) && !reply.info.has_keys,
+           && !ask(DEL, &s, NLM_F_ECHO, &e)
+           && reply.info.has_keys == !able.terse_echo,
            "a filter comes and goes %s", e.text);
     n = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
     tap_ok(n >= NLMSG_HDRLEN && !tcnl_filter_parse((const void *) buf, &info)
@@ -626,22 +666,22 @@ test_free_meter(void)
 static void
 test_probe(uint32_t parent)
 {
-    struct tcnl_abilities a;
     struct tcnl_error e;
     struct sample s = { .id = { .ifindex = ifindex, .parent = parent,
                                 .prio = 65535, .handle = 0x7f000001,
                                 .proto = htons(0x88b5) } };
 
-    tap_ok(!tcnl_probe(transport, ifindex, parent, &a, &e), "probe %s",
+    tap_ok(!tcnl_probe(transport, ifindex, parent, &able, &e), "probe %s",
            e.text);
-    tap_ok(a.flower && a.own_handles && a.terse_dump && a.terse_echo
-           && a.ext_ack && a.multi_mask && a.police_pkts && a.no_percpu_stats
-           && a.enc_flags && a.vxlan_gbp,
-           "all abilities (%d%d%d%d%d%d%d%d%d%d)", a.flower, a.own_handles,
-           a.terse_dump, a.terse_echo, a.ext_ack, a.multi_mask, a.police_pkts,
-           a.no_percpu_stats, a.enc_flags, a.vxlan_gbp);
-    tap_ok(a.ct_states == 0x3f, "all states of connections (0x%x)",
-           a.ct_states);
+    tap_ok(able.flower && able.own_handles && able.terse_dump && able.ext_ack
+           && able.multi_mask && able.police_pkts && able.no_percpu_stats
+           && able.vxlan_gbp, "all abilities (%d%d%d%d%d%d%d%d)", able.flower,
+           able.own_handles, able.terse_dump, able.ext_ack, able.multi_mask,
+           able.police_pkts, able.no_percpu_stats, able.vxlan_gbp);
+    printf("# terse echo: %s, flags of tunnels: %s\n",
+           able.terse_echo ? "yes" : "no", able.enc_flags ? "yes" : "no");
+    tap_ok(able.ct_states == 0x3f, "all states of connections (0x%x)",
+           able.ct_states);
     tap_ok(ask(GET, &s, 0, &e) != 0, "nothing is left behind: %s", e.text);
 }
 

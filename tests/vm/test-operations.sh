@@ -123,25 +123,48 @@ a rewrite in fragments|action set of headers of fragments|$(match '' 0 first)|se
 REFUSED
 
 # Recirculation.
+recirculation() {
+    try dp add-flow "${U}05,$child" "$p2"
+    is "a flow whose parent is not in TC is refused" "$(where "${U}05")" "dp:ovs"
+    check "tc-batch/why names the parent" refused_by 'parent '
+    try dp del-flow "${U}05,$child"
+    check "put of the parent" dp add-flow "${U}06,$k" "set(ipv4(ttl=5)),recirc(119)"
+    is "the parent is in TC" "$(where "${U}06")" "dp:tc"
+    check "put of the child" dp add-flow "${U}05,$child" "$p2"
+    is "the child is in TC now" "$(where "${U}05")" "dp:tc"
+    check "it is in the chain of that number" \
+        grep -q "chain 119" <<<"$(tc filter show dev v1 ingress)"
+    check "frames pass through both" frames 3
+    is "and both have counted them" "$(packets "${U}06") $(packets "${U}05")" "3 3"
+    is "the parent's actions" "$(actions "${U}06")" "set(ipv4(ttl=5)),recirc(0x77)"
+    try dp del-flow "${U}05,$child"
+    try dp del-flow "${U}06,$k"
+    try dp add-flow "${U}05,$child" "$p2"
+    is "after the parent the child is refused again" "$(where "${U}05")" "dp:ovs"
+    try dp del-flow "${U}05,$child"
+}
+
+# Without NET_TC_SKB_EXT the kernel loses the recirculation id on the way from
+# TC to Open vSwitch.
+no_recirculation() {
+    try dp add-flow "${U}05,$child" "$p2"
+    try dp add-flow "${U}06,$k" "set(ipv4(ttl=5)),recirc(119)"
+    is "flows that recirculate stay in the kernel datapath" \
+        "$(where "${U}05") $(where "${U}06")" "dp:ovs dp:ovs"
+    check "tc-batch/why says so of both" \
+        equals 2 eval "refused | grep -c '^recirculation recirc'"
+    check "frames pass through both" frames 3
+    is "and both have counted them" "$(packets "${U}06") $(packets "${U}05")" "3 3"
+    try dp del-flow "${U}05,$child"
+    try dp del-flow "${U}06,$k"
+}
+
 child=$(match '' 119)
-try dp add-flow "${U}05,$child" "$p2"
-is "a flow whose parent is not in TC is refused" "$(where "${U}05")" "dp:ovs"
-check "tc-batch/why names the parent" refused_by 'parent '
-try dp del-flow "${U}05,$child"
-check "put of the parent" dp add-flow "${U}06,$k" "set(ipv4(ttl=5)),recirc(119)"
-is "the parent is in TC" "$(where "${U}06")" "dp:tc"
-check "put of the child" dp add-flow "${U}05,$child" "$p2"
-is "the child is in TC now" "$(where "${U}05")" "dp:tc"
-check "it is in the chain of that number" \
-    grep -q "chain 119" <<<"$(tc filter show dev v1 ingress)"
-check "frames pass through both" frames 3
-is "and both have counted them" "$(packets "${U}06") $(packets "${U}05")" "3 3"
-is "the parent's actions" "$(actions "${U}06")" "set(ipv4(ttl=5)),recirc(0x77)"
-try dp del-flow "${U}05,$child"
-try dp del-flow "${U}06,$k"
-try dp add-flow "${U}05,$child" "$p2"
-is "after the parent the child is refused again" "$(where "${U}05")" "dp:ovs"
-try dp del-flow "${U}05,$child"
+if able recirc_sharing; then
+    recirculation
+else
+    no_recirculation
+fi
 
 is "in the end nothing is left" \
     "$(tcb show .ports.v1.flows) $(our_filters v1) $(dp_flows all 'in_port\(v1\)')" "0 0 0"
