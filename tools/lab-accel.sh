@@ -31,7 +31,7 @@ vm_args() {
 
 # vm_accel: sets VM_ACCEL (for people) and VM_ACCEL_ARGS.
 vm_accel() {
-    local memo=$CACHE/accel id answer=
+    local memo=$CACHE/accel-$LAB_KERNEL id answer=
     VM_ACCEL=tcg
     VM_ACCEL_ARGS=(-accel "tcg,thread=multi")
     case ${LAB_ACCEL:-auto} in
@@ -42,7 +42,7 @@ vm_accel() {
     if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
         return 0
     fi
-    # One answer for each boot of the host, kernel and QEMU.
+    # One answer for each boot of the host, kernel of the guest and QEMU.
     id="$(cat /proc/sys/kernel/random/boot_id) $KERNEL_KEY $(stat -Lc %Y "$(type -P qemu-system-x86_64)")"
     if [ -e "$memo" ] && [ "$(sed -n 1p "$memo")" = "$id" ]; then
         answer=$(sed -n 2p "$memo")
