@@ -86,7 +86,8 @@ make_parent(struct flow_pair *pair, unsigned int number)
     free(actions);
 }
 
-/* A random one; returns false if we would not take it. */
+/* A random one; returns false if we would not take it.  On a kernel without
+ * NET_TC_SKB_EXT we take none that recirculates. */
 static bool
 make_pair(struct flow_pair *pair, unsigned int number)
 {
@@ -112,7 +113,7 @@ static void
 make_pairs(void)
 {
     for (unsigned int i = 0; i < N_FLOWS; i++) {
-        if (i < RANDOM_FLOW_CHAINS) {
+        if (i < RANDOM_FLOW_CHAINS && twins.ours->recirc_shared) {
             make_parent(&pairs[i], i);
             put_one(i);
         } else {
