@@ -23,7 +23,8 @@ vm_args() {
         -device "virtio-9p-pci,fsdev=root,mount_tag=root"
     )
     [ ! -e "$KERNEL_DIR/initramfs" ] || VM_ARGS+=(-initrd "$KERNEL_DIR/initramfs")
-    VM_CMDLINE="console=ttyS0 loglevel=5 panic=-1 panic_on_warn=1 oops=panic"
+    VM_CMDLINE="console=ttyS0 loglevel=5 panic=-1 oops=panic"
+    [ -n "$KERNEL_KNOWN" ] || VM_CMDLINE+=" panic_on_warn=1"
     VM_CMDLINE+=" bonding.max_bonds=0 dummy.numdummies=0 ifb.numifbs=0"
     VM_CMDLINE+=" root=root rootfstype=9p ro"
     VM_CMDLINE+=" rootflags=trans=virtio,version=9p2000.L,msize=1048576,cache=loose"

@@ -114,9 +114,10 @@ vm_run() {
 
     phase=$(sed -n 's/^phase //p' "$RUN_DIR/report" | tail -n 1)
     VM_STATUS=1
-    if grep -qE '^(\[[ .0-9]+\] )?(WARNING: |BUG: |Oops: |UBSAN: |Kernel panic)' "$console"; then
+    vm_alarms "$console" >"$RUN_DIR/alarms"
+    if [ -s "$RUN_DIR/alarms" ]; then
         printf '%s\n' "--- from $console" >&2
-        sed -nE '/(WARNING: |BUG: |Oops: |UBSAN: |Kernel panic)/,$p' "$console" | head -n 60 >&2
+        head -n 60 "$RUN_DIR/alarms" >&2
         printf '%s\n' "---" >&2
         vm_failed "the guest's kernel reported a bug (${phase:-while booting})"
         return 1
@@ -144,6 +145,16 @@ vm_run() {
         ;;
     esac
     return 1
+}
+
+# vm_alarms FILE: FILE from the first alarm of the kernel on, but for known false
+# ones.
+vm_alarms() {
+    if [ -n "$KERNEL_KNOWN" ]; then
+        sed "\\@$KERNEL_KNOWN@,/---\\[ end trace/d" "$1"
+    else
+        cat "$1"
+    fi | sed -nE '/^(\[[ .0-9]+\] )?(WARNING: |BUG: |Oops: |UBSAN: |Kernel panic)/,$p'
 }
 
 vm_tail() {
