@@ -125,12 +125,19 @@ void
 tcb_rounds_end(struct tcb_rounds *rounds,
                const struct tcb_dump_summary *summary, bool proof)
 {
+    bool delta = summary->mode == TCB_DUMP_DELTA;
+
     ovs_mutex_lock(&rounds->mutex);
     if (summary->terse) {
+        unsigned int n_foreign = rounds->last.n_foreign;
+
         rounds->n_rounds++;
-        rounds->n_delta += summary->mode == TCB_DUMP_DELTA;
+        rounds->n_delta += delta;
         rounds->last = *summary;
-        if (summary->mode != TCB_DUMP_DELTA) {
+        if (delta) {
+            /* Only whole rounds see all of them. */
+            rounds->last.n_foreign = n_foreign;
+        } else {
             rounds->doubt = !proof || summary->n_missed > summary->n_gone;
         }
     } else {

@@ -36,7 +36,7 @@ struct tcb_dump_summary {
     unsigned int n_again;       /* Interrupted, and asked again. */
     unsigned int n_incomplete;  /* Interrupted or failed for good. */
     unsigned int n_kernel;      /* Filters of ours in the kernel's dumps. */
-    unsigned int n_foreign;     /* Others. */
+    unsigned int n_foreign;     /* Others, in the last whole round. */
     unsigned int n_table;       /* Reported from the table alone. */
     unsigned int n_missed;      /* Flows that a whole round did not show. */
     unsigned int n_gone;        /* Flows that are taken to be gone. */

@@ -13,12 +13,15 @@
 # syscalls_per_flow and instructions_per_flow (of user space); null is "not
 # measured".  Rows of install have bytes_per_flow, the provider's memory; those
 # of e2e seconds, packets_sent, packets_lost, upcalls and upcalls_lost of the
-# median run; those of dump percent_active; those of profile samples, kernel_percent, user_percent and "top", a
+# median run; those of dump percent_active; those of revalidate, which has no
+# microseconds, msec, msec_min and msec_max of the dumps, flow_limit_first and
+# flow_limit_least, revalidator_msec_per_second, upcalls and flows; those of profile samples, kernel_percent, user_percent and "top", a
 # list of {"percent", "object", "symbol"}.
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete delete-nostats prio e2e dump profile)
+BENCHES=(translate install modify delete delete-nostats prio e2e dump
+    revalidate profile)
 
 cmd_bench() {
     local name known files=() dir
@@ -336,6 +339,56 @@ bench_dump() {
         ours-delta) bench_ratio ours-delta raw-delta "$case" \
             "$(div "${medians[$case.raw-delta]}" "$median" 3)" ;;
         esac
+    done
+    bench_show_ratios
+}
+
+# Revalidation, in a whole Open vSwitch.
+
+# revalidate_median VARIANT: what bench/revalidate.sh says of the run in the
+# middle, without the variant, and the number of runs.
+revalidate_median() {
+    awk -v variant="$1" '$1 == variant' "$RUN_DIR/revalidate" | sort -n -k 2,2 |
+        awk '{ line[NR] = $2 " " $3 " " $4 " " $5 " " $6 " " $7 " " $8 " " $9 }
+             END { print line[int((NR + 1) / 2)], NR }'
+}
+
+bench_revalidate() {
+    local variant ms min max first least cpu upcalls flows runs case
+    local -A medians=()
+    machine_prepare
+    BENCH_IDLE_FLOWS=${BENCH_IDLE_FLOWS:-50000}
+    BENCH_BUSY_FLOWS=${BENCH_BUSY_FLOWS:-200}
+    BENCH_SECONDS=${BENCH_SECONDS:-300}
+    BENCH_RUNS=${BENCH_RUNS:-1}
+    LAB_EXPORTS+=(BENCH_IDLE_FLOWS BENCH_BUSY_FLOWS BENCH_SECONDS BENCH_RUNS)
+    run_dir bench
+    write_job command "$TOP/bench/revalidate.sh"
+    machine_run "${LAB_TIMEOUT:-14400}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    case=$BENCH_IDLE_FLOWS.busy$BENCH_BUSY_FLOWS
+    printf 'revalidate: %s idle flows and %s at 20 packets/s, %s s (%s, %s cpus, Linux %s)\n' \
+        "$BENCH_IDLE_FLOWS" "$BENCH_BUSY_FLOWS" "$BENCH_SECONDS" "$VM_ACCEL" \
+        "$VM_CPUS" "$KERNEL_RELEASE"
+    printf '%-11s %8s %6s %6s %12s %12s %11s %8s %7s %5s\n' variant "dump, ms" \
+        min max "limit, first" least "CPU, ms/s" upcalls flows runs
+    for variant in intree ours-terse ours-delta; do
+        read -r ms min max first least cpu upcalls flows runs \
+            < <(revalidate_median "$variant")
+        [ -n "${runs-}" ] || continue
+        printf '%-11s %8s %6s %6s %12s %12s %11s %8s %7s %5s\n' "$variant" \
+            "$ms" "$min" "$max" "$first" "$least" "$cpu" "$upcalls" "$flows" "$runs"
+        bench_row "$case" "$variant" "$runs" msec "$ms" msec_min "$min" \
+            msec_max "$max" flow_limit_first "$first" \
+            flow_limit_least "$least" revalidator_msec_per_second "$cpu" \
+            upcalls "$upcalls" flows "$flows"
+        medians[$variant]=$ms
+    done
+    for variant in ours-terse ours-delta; do
+        [ -z "${medians[$variant]-}" ] ||
+            bench_ratio "$variant" intree "$case" \
+                "$(div "${medians[intree]}" "${medians[$variant]}" 3)"
     done
     bench_show_ratios
 }

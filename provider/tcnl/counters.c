@@ -116,7 +116,7 @@ add_action(const struct raw *raw, struct tcnl_filter_counters *c)
     }
 
     /* A shared police, which has no cookie (see struct tcnl_action). */
-    if (tcnl_attr_is_string(raw->kind, "police") && !raw->cookie) {
+    if (!raw->cookie && tcnl_attr_is_string(raw->kind, "police")) {
         return true;
     }
     if (raw->options) {

@@ -216,9 +216,14 @@ test_ports(void **bed_)
     struct bed *bed = *bed_;
 
     begin(bed);
+    fake_tc_add_foreign(&bed->tc, BED_IFINDEX(2), 0, BED_PRIO, 100);
     assert_int_equal(run_round(bed).n_ports, 1);
     pass(bed, TCB_WHOLE_MSEC);
     assert_int_equal(run_round(bed).n_ports, BED_PORTS);
+    assert_int_equal(bed_last_dump(bed).n_foreign, 1);
+    /* It is still there, if not looked at. */
+    assert_int_equal(run_round(bed).n_ports, 1);
+    assert_int_equal(bed_last_dump(bed).n_foreign, 1);
 }
 
 /* A filter that somebody removed is noticed by whole rounds, the second of
