@@ -4,8 +4,10 @@
 # Where the time of our installs and deletes goes: perf samples operate.c,
 # and for each operation $LAB_OUT/profile-OPERATION has the symbols with their
 # share of its time, in lines "PERCENT SAMPLES OBJECT SYMBOL", the dearest first.
-# "kernel" is the object of all the kernel's symbols.  BENCH_PROGRAM is the
-# built program, BENCH_PROFILE_FLOWS the number of flows.
+# "kernel" is the object of all the kernel's symbols.  profile-waits has, in the
+# same form, what two threads that install lose the CPU for: the function that
+# waits for a mutex of the kernel, the system call, or "preempted".
+# BENCH_PROGRAM is the built program, BENCH_PROFILE_FLOWS the number of flows.
 set -euo pipefail
 
 program=${BENCH_PROGRAM:?} flows=${BENCH_PROFILE_FLOWS:?}
@@ -34,3 +36,31 @@ for operation in install modify delete-nostats delete; do
         exit 1
     }
 done
+
+perf record -q -g -e context-switches -c 1 -o "$data" \
+    "$program" 5tuple "$flows" 1 2 ours
+perf script -i "$data" --comms install -F ip,sym 2>/dev/null | awk '
+    function done_with() {
+        if (!n) return
+        n = 0
+        count[mutex != "" ? "mutex of " mutex : call != "" ? call : "preempted"]++
+        total++
+        mutex = call = before = ""
+    }
+    NF < 2 { done_with(); next }
+    {
+        n++
+        if (before ~ /^__mutex_lock/) mutex = $2
+        if ($2 ~ /^__x64_sys_/ && call == "") call = substr($2, 11)
+        before = $2
+    }
+    END {
+        done_with()
+        for (what in count)
+            printf "%.2f %d kernel %s\n", 100 * count[what] / total,
+                count[what], what
+    }' | sort -k 1,1 -rn >"$LAB_OUT/profile-waits"
+[ -s "$LAB_OUT/profile-waits" ] || {
+    echo "profile: perf has no context switch" >&2
+    exit 1
+}

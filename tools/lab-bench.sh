@@ -456,7 +456,7 @@ bench_profile() {
     [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
     unlock "$CHECK_LOCK"
     BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
-    for operation in install modify delete delete-nostats; do
+    for operation in install modify delete delete-nostats waits; do
         profile_row "$operation"
     done
 }
