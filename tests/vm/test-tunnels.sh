@@ -31,9 +31,11 @@ where_it_can() {
     if able recirc_sharing; then
         in_tc v2 "$1" b1 br-under
     else
-        [ "$(dp_flows ovs "in_port\((v2|$1)\).*eth_type\(0x0800\)")" -ge 4 ] &&
+        [ "$(dp_flows ovs "in_port\(v2\).*eth_type\(0x0800\)")" -ge 1 ] &&
+            [ "$(dp_flows ovs "in_port\($1\).*eth_type\(0x0800\)")" -ge 1 ] &&
             [ "$(dp_flows tc "in_port\((v2|$1)\).*eth_type\(0x0800\)")" = 0 ] &&
-            [ "$(dp_flows tc "in_port\((b1|br-under)\).*eth_type\(0x0800\)")" -ge 2 ] &&
+            [ "$(dp_flows tc "in_port\(b1\).*eth_type\(0x0800\)")" -ge 1 ] &&
+            [ "$(dp_flows tc "in_port\(br-under\).*eth_type\(0x0800\)")" -ge 1 ] &&
             [ "$(dp_flows ovs "in_port\((b1|br-under)\).*eth_type\(0x0800\)")" = 0 ]
     fi
 }
@@ -144,6 +146,7 @@ tunnel() {
         carries "$kind, restart $i" "$device"
     done
     rules "$kind" untracked
+    purge
     check "$kind, not tracked: hosts reach each other" within 10 pings_in_tunnel
     check "$kind, not tracked: all flows are in TC" \
         within 5 or_why in_tc v2 "$device" b1 br-under
@@ -160,6 +163,8 @@ ip -n h2 addr add 10.1.1.2/24 dev e2
 ip -n h2 link set e2 mtu 1400
 bond_make
 ovs-vsctl add-br br-under -- add-port br-under b1 -- add-br br0 -- add-port br0 v2
+# A slow machine looks at flows long after they were used.
+vsctl_config max-idle=60000
 ip addr add 10.0.0.100/24 dev br-under
 ip link set br-under up
 flows_set br-under <<<"actions=normal"
