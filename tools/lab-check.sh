@@ -309,6 +309,12 @@ check_vm() {
     [ $((${#shared[@]} + ${#own[@]})) -gt 0 ] || return 0
     machine_prepare
     LAB_EXPORTS+=(CHURN_PROGRAM CHURN_SECONDS CHURN_SEED CHURN_THREADS)
+    case " ${shared[*]} " in
+    */test-kernel.sh\ *)
+        tc_testing_prepare
+        LAB_EXPORTS+=(TC_TESTING)
+        ;;
+    esac
     LAB_TEST_TIMEOUT=${LAB_TEST_TIMEOUT:-$((600 * KERNEL_SLOW + 2 * ${CHURN_SECONDS:-0}))}
     [ "${#shared[@]}" = 0 ] || check_vm_boot "${shared[@]}"
     for script in "${own[@]}"; do

@@ -155,3 +155,26 @@ kernel_build() {
     rm -rf "$build" &
     prune 2 "$CACHE/kernel-$LAB_KERNEL"/????????????????/
 }
+
+# tc_testing_prepare: sets TC_TESTING to the directory of the kernel's own tests
+# of tc, tools/testing/selftests/tc-testing.  That of 6.12 is used with every
+# kernel; that of 6.1 wants its plugins elsewhere.
+tc_testing_prepare() {
+    local new fd
+    fetch_deb linux-source-6.12 trixie
+    TC_TESTING=$CACHE/tc-testing/$FETCHED_VERSION
+    lock tc-testing
+    fd=$LOCK_FD
+    if [ ! -e "$TC_TESTING/tdc.py" ]; then
+        say "unpacking the kernel's tests of tc, half a minute, once"
+        rm -rf "$CACHE/tc-testing"
+        new=$CACHE/tc-testing/new
+        mkdir -p "$new"
+        dpkg-deb --fsys-tarfile "$FETCHED_DEB" |
+            tar -xO ./usr/src/linux-source-6.12.tar.xz |
+            tar -xJ -C "$new" --strip-components=5 --no-same-owner --wildcards \
+                '*/tools/testing/selftests/tc-testing/*'
+        mv "$new" "$TC_TESTING"
+    fi
+    unlock "$fd"
+}
