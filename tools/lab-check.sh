@@ -296,11 +296,15 @@ check_suite() {
 }
 
 # check_vm [NAME]: one boot for all scripts, but for those that ask for more.
+# Scripts that take many minutes say so, and run only when they are named.
 check_vm() {
     local script shared=() own=()
     for script in "$TOP"/tests/vm/test-${1:-*}.sh; do
         [ -x "$script" ] || continue
-        if grep -q '^# lab: own-boot' "$script"; then
+        if [ -z "${1-}" ] && grep -q '^# lab: by-name' "$script"; then
+            printf 'vm: %s runs only when it is named: ./lab check vm:%s\n' \
+                "${script##*/}" "$(basename "${script##*/test-}" .sh)"
+        elif grep -q '^# lab: own-boot' "$script"; then
             own+=("$script")
         else
             shared+=("$script")

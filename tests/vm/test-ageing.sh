@@ -142,10 +142,10 @@ vsctl_config max-idle=$IDLE max-revalidator=$ROUND
 
 if able used_since; then
     best='delta'
-    modes=(delta terse full)
+    modes=(delta terse)
 else
     best='terse'
-    modes=(terse full)
+    modes=(terse)
 fi
 is "the best mode is used by default" "$(tcb show .last_dump.mode)" "$best"
 for mode in "${modes[@]}"; do
@@ -157,6 +157,9 @@ for mode in "${modes[@]}"; do
     added "$mode"
     try purge
 done
+vsctl_config tc-batch-dump-mode=full
+check "mode full" within 5 mode_is full
+idle_time full
 vsctl_config tc-batch-dump-mode=delta
 check "back to the best mode" within 5 mode_is "$best"
 finish

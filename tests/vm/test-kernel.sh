@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# lab: by-name
+#
 # The patches in kernel/patches, by the kernel's own tdc.py: cases in its format
 # are in kernel/tests, for a kernel with each patch and for one without.  Which
 # it is the probe tells.
