@@ -20,7 +20,7 @@
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete delete-nostats prio e2e dump
+BENCHES=(translate install modify delete delete-nostats prio e2e dump walk
     revalidate profile)
 
 cmd_bench() {
@@ -521,5 +521,48 @@ bench_prio() {
     done
     bench_ratio ours ours-bare only \
         "$(div "${medians[only.ours-bare]}" "${medians[only.ours]}" 3)"
+    bench_show_ratios
+}
+
+# The kernel's walk through many filters, without any provider.
+
+bench_walk() {
+    local case variant median min max runs
+    local -A medians=()
+    # 1,000,000 filters need 3 GB.
+    LAB_MEMORY=${LAB_MEMORY:-8192}
+    machine_prepare
+    run_dir bench
+    BENCH_FLOWS=${BENCH_FLOWS:-"1000 10000 100000 1000000"}
+    BENCH_RUNS=${BENCH_RUNS:-5}
+    LAB_EXPORTS+=(BENCH_FLOWS BENCH_RUNS)
+    write_job command "$TOP/bench/walk.sh"
+    machine_run "${LAB_TIMEOUT:-7200}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    printf 'walk: us per filter of a terse dump (%s, %s cpus, Linux %s)\n' \
+        "$VM_ACCEL" "$VM_CPUS" "$KERNEL_RELEASE"
+    printf '%-8s %-8s %9s %9s %9s %5s\n' case variant median min max runs
+    while read -r case variant median min max runs; do
+        printf '%-8s %-8s %9s %9s %9s %5s\n' "$case" "$variant" "$median" \
+            "$min" "$max" "$runs"
+        bench_row "$case" "$variant" "$runs" median_us_per_flow "$median" \
+            min "$min" max "$max"
+        medians[$case.$variant]=$median
+    done < <(sort -k1,1n -k2,2 -k3n "$RUN_DIR/walk" | awk '
+        function done_with() {
+            if (n) print key, us[int((n + 1) / 2)], us[1], us[n], n
+        }
+        $1 " " $2 != key { done_with(); key = $1 " " $2; n = 0 }
+        { us[++n] = $3 }
+        END { done_with() }')
+    for case in $BENCH_FLOWS; do
+        [ -z "${medians[$case.count]-}" ] || bench_ratio cursor count "$case" \
+            "$(div "${medians[$case.count]}" "${medians[$case.cursor]}" 3)"
+    done
+    # The same cost, whatever the number: 1.
+    set -- $BENCH_FLOWS
+    bench_ratio "${*: -1}" "$1" cursor \
+        "$(div "${medians[$1.cursor]}" "${medians[${*: -1}.cursor]}" 3)"
     bench_show_ratios
 }
