@@ -57,7 +57,8 @@
 #include "util.h"
 
 #define BATCH 64
-#define ROUND (32 * BATCH)
+/* Long, as at its end a thread waits for the slowest one. */
+#define ROUND (256 * BATCH)
 #define MAX_THREADS 8
 
 enum operation { INSTALL, MODIFY, DELETE, DELETE_NOSTATS, N_OPERATIONS };
