@@ -110,5 +110,5 @@ profile_frame(const char *profile, uint32_t number,
     bool l2drop = is_l2drop(profile);
 
     memcpy(frame, l2drop ? l2_frame : udp_frame, PROFILE_FRAME);
-    memcpy(frame + (l2drop ? 2 : 31), bytes, sizeof bytes);
+    memcpy(frame + (l2drop ? 1 : 31), bytes, sizeof bytes);
 }
