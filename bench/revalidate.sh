@@ -60,7 +60,8 @@ cpu_ms() {
     local pid hz
     pid=$(cat "$OVS_RUN/ovs-vswitchd.pid")
     hz=$(getconf CLK_TCK)
-    cat /proc/"$pid"/task/*/stat 2>/dev/null |
+    # Threads come and go meanwhile.
+    { cat /proc/"$pid"/task/*/stat 2>/dev/null || true; } |
         awk -v hz="$hz" '$2 ~ /^\(revalidator/ { sum += $14 + $15 }
             END { printf "%d\n", sum * 1000 / hz }'
 }
