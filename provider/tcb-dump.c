@@ -15,11 +15,6 @@
 /* Flows at most per call of next, what revalidators ask for. */
 #define MAX_BATCH 50
 
-/* Msec, the "used" of a flow whose filter is gone: OVS deletes the flow at
- * once as idle, instead of after four rounds without it, and its next packet
- * brings it back. */
-#define LONG_AGO 1
-
 /* Slots of the table that a thread takes at a time, and looks at. */
 #define TABLE_CHUNK 256
 #define TABLE_WORD 32
@@ -306,7 +301,7 @@ report(struct tcb_dump_thread *thread, struct tcb_flow_report *r,
         return false;
     }
     if (r->gone) {
-        r->used = LONG_AGO;
+        r->used = TCB_LONG_AGO;
     }
     tcb_decode_report(r, f);
     return true;
@@ -402,7 +397,7 @@ report_pending(struct tcb_dump *dump, struct dpif_flow *flows, int max_flows)
             .ufid = dump->pending[dump->next_pending++],
             .ufid_present = true,
             .pmd_id = PMD_ID_NULL,
-            .stats.used = LONG_AGO,
+            .stats.used = TCB_LONG_AGO,
             .attrs.dp_layer = "ovs",
         };
     }

@@ -20,6 +20,13 @@
  * mask and actions, are those of "dpctl/dump-flows". */
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Msec, the "used" of a flow whose filter is gone: OVS deletes the flow at
+ * once as idle, instead of after four rounds without it, and its next packet
+ * brings it back.  It is long before the machine was started, as max-idle may
+ * be longer than that is ago; 0 would mean "never". */
+#define TCB_LONG_AGO (-(INT64_C(1) << 40))
 
 struct dpif_flow;
 struct dpif_offload;

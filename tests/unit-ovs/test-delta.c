@@ -237,7 +237,7 @@ test_whole(void **bed_)
     begin(bed);
     fake_tc_delete(&bed->tc, bed_filter(bed, 3));
     assert_int_equal(run_round(bed).mode, TCB_DUMP_DELTA);
-    assert_int_not_equal(stats[3].used, 1);
+    assert_int_not_equal(stats[3].used, TCB_LONG_AGO);
 
     pass(bed, TCB_WHOLE_MSEC);
     s = run_round(bed);
@@ -248,7 +248,7 @@ test_whole(void **bed_)
     assert_int_equal(s.mode, TCB_DUMP_TERSE);
     assert_int_equal(s.n_gone, 1);
     assert_int_equal(run_round(bed).mode, TCB_DUMP_DELTA);
-    assert_int_equal(stats[3].used, 1);
+    assert_int_equal(stats[3].used, TCB_LONG_AGO);
     assert_int_equal(bed_remove(bed, 3, NULL), 0);
     assert_int_equal(run_round(bed).mode, TCB_DUMP_DELTA);
 }

@@ -173,7 +173,7 @@ test_gone(void **bed_)
     assert_int_equal(bed_last_dump(bed).n_gone, 1);
     run_round(bed, true, &round_);
     assert_each_once(&round_, 10);
-    assert_int_equal(round_.stats[3].used, 1);
+    assert_int_equal(round_.stats[3].used, TCB_LONG_AGO);
 
     /* OVS takes it to be idle for long and deletes it then. */
     assert_int_equal(bed_remove(bed, 3, NULL), 0);
@@ -197,15 +197,15 @@ test_orphan(void **bed_)
     bed_free(ops, 3);
     run_round(bed, true, &round_);
     assert_each_once(&round_, 3);
-    assert_int_not_equal(round_.stats[1].used, 1);
+    assert_int_not_equal(round_.stats[1].used, TCB_LONG_AGO);
 
     bed_put(&ops[0], 0, 0, "userspace(pid=1),recirc(7)", DPIF_FP_MODIFY);
     bed_operate(bed, ops, 1);
     assert_int_equal(ops[0].op.error, -1);
     bed_free(ops, 1);
     run_round(bed, true, &round_);
-    assert_int_equal(round_.stats[1].used, 1);
-    assert_int_not_equal(round_.stats[2].used, 1);
+    assert_int_equal(round_.stats[1].used, TCB_LONG_AGO);
+    assert_int_not_equal(round_.stats[2].used, TCB_LONG_AGO);
 
     assert_int_equal(bed_remove(bed, 1, NULL), 0);
     assert_int_equal(bed->tc.n_filters, 1);
