@@ -52,25 +52,57 @@ more_rounds() {
     [ "$(rounds)" -ge "$1" ]
 }
 
-# age MODE: a flow in use and one that is not.
-age() {
-    local before sent=1 i
-    frame 1
-    within 5 is_in_tc 1 || true
-    before=$(missed)
-    frame 2
-    check "$1: a flow that gets a packet is in TC" within 5 is_in_tc 2
-    for ((i = 0; i < 6; i++)); do
+# use_flow: a packet of flow 1 every 1.5 s, seven times; sets GAP to the longest
+# time without one, ms, and EARLY to where flow 2 is after the first.
+use_flow() {
+    local i last
+    GAP=0
+    now_ms
+    last=$NOW
+    for ((i = 0; i < 7; i++)); do
         pause 1.5
         frame 1
-        sent=$((sent + 1))
-        [ "$i" != 0 ] || check "$1: not idle for long enough, a flow stays" is_in_tc 2
+        now_ms
+        [ $((NOW - last)) -le "$GAP" ] || GAP=$((NOW - last))
+        last=$NOW
+        [ "$i" != 0 ] || EARLY=$(where 2)
     done
-    check "$1: a flow without packets is gone after 9 s" is_gone 2
-    check "$1: a flow with a packet every 1.5 s is there" is_in_tc 1
-    # One upcall is flow 2's.
-    is "$1: it has not been deleted in between" $(($(missed) - before)) 1
-    check "$1: all its packets are counted" within 5 equals "$sent" total 1
+}
+
+# where N
+where() {
+    if is_in_tc "$1"; then echo "in TC"; else echo gone; fi
+}
+
+# make_flows: flow 1, which will be used, and flow 2, which will not; sets MISSED
+# to the packets that the kernel datapath had no flow for.
+make_flows() {
+    try purge
+    frame 1
+    within 5 is_in_tc 1 || true
+    frame 2
+    within 5 is_in_tc 2 || true
+    MISSED=$(missed)
+    # What a slow machine has taken for this does not count.
+    frame 1
+}
+
+# age MODE: a flow in use and one that is not.
+age() {
+    local try
+    # On a busy host the packets of a flow may come too late.
+    for try in 1 2 3; do
+        make_flows
+        use_flow
+        [ "$GAP" -gt $((IDLE - ROUND)) ] || break
+        diag "try $try: $GAP ms without a packet"
+    done
+    is "$1: not idle for long enough, a flow stays" "$EARLY" "in TC"
+    is "$1: a flow without packets is gone after 10 s" "$(where 2)" gone
+    is "$1: a flow with a packet every 1.5 s is there" "$(where 1)" "in TC"
+    is "$1: it has not been deleted in between" $(($(missed) - MISSED)) 0
+    # The one that made the flow, one at once, and the others.
+    check "$1: all its packets are counted" within 5 equals 9 total 1
 }
 
 # total N: packets of flow N with the one that made it, which TC has not seen.
