@@ -289,7 +289,6 @@ audit_police(struct audit_run *run)
 void
 tcb_audit_run(struct tcb_offload *offload, struct tcb_audit *audit)
 {
-    static const struct tcb_operate_stats nothing_done;
     struct audit_run run = {
         .offload = offload,
         .audit = audit,
@@ -310,7 +309,7 @@ tcb_audit_run(struct tcb_offload *offload, struct tcb_audit *audit)
     look_again(&run);
     audit_police(&run);
     bitmap_free(run.seen);
-    tcb_worker_put(&offload->workers, run.worker, &nothing_done);
+    tcb_worker_put(&offload->workers, run.worker, NULL);
 }
 
 void

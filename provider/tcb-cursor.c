@@ -112,10 +112,8 @@ begin(struct tcb_cursor *c)
 static void
 finish(struct tcb_cursor *c)
 {
-    static const struct tcb_operate_stats nothing_done;
-
     c->state = TCB_CURSOR_ENDED;
-    tcb_worker_put(&c->offload->workers, c->worker, &nothing_done);
+    tcb_worker_put(&c->offload->workers, c->worker, NULL);
     c->worker = NULL;
 }
 

@@ -126,14 +126,13 @@ static void
 ask(struct tcb_offload *offload, const struct tcb_flow *flow,
     struct reading *reading)
 {
-    static const struct tcb_operate_stats nothing_done;
     struct tcnl_filter_id id = tcb_flow_filter_id(flow);
     struct tcb_worker *worker = tcb_worker_get(&offload->workers);
 
     if (worker) {
         tcnl_transact(worker->transport, build_get, &id, read_message,
                       reading, NULL);
-        tcb_worker_put(&offload->workers, worker, &nothing_done);
+        tcb_worker_put(&offload->workers, worker, NULL);
     }
 }
 

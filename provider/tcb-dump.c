@@ -512,12 +512,11 @@ conclude(struct tcb_dump *dump, bool proof)
 static void
 collect_holds(struct tcb_offload *offload)
 {
-    static const struct tcb_operate_stats nothing_done;
     struct tcb_worker *worker = tcb_worker_get(&offload->workers);
 
     if (worker) {
         tcb_holds_collect(offload, worker, NULL, TCB_HOLD_MSEC);
-        tcb_worker_put(&offload->workers, worker, &nothing_done);
+        tcb_worker_put(&offload->workers, worker, NULL);
     }
 }
 

@@ -87,7 +87,6 @@ void
 tcb_placeholders_remove(struct tcb_offload *offload,
                         const struct tcnl_filter_id *hook)
 {
-    static const struct tcb_operate_stats nothing_done;
     struct tcb_worker *w = tcb_worker_get(&offload->workers);
     struct tcnl_filter_id *ids;
     size_t n = tcb_protos_release(&offload->protos, hook, &ids);
@@ -100,6 +99,6 @@ tcb_placeholders_remove(struct tcb_offload *offload,
     }
     free(ids);
     if (w) {
-        tcb_worker_put(&offload->workers, w, &nothing_done);
+        tcb_worker_put(&offload->workers, w, NULL);
     }
 }

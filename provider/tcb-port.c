@@ -265,7 +265,6 @@ note_error(struct tcb_port *port, const char *error)
 void
 tcb_port_enable(struct tcb_offload *offload, struct tcb_port *port)
 {
-    static const struct tcb_operate_stats nothing_done;
     struct tcb_worker *w = tcb_worker_get(&offload->workers);
     struct tcnl_error error;
     int result;
@@ -274,7 +273,7 @@ tcb_port_enable(struct tcb_offload *offload, struct tcb_port *port)
     memset(&error, 0, sizeof error);
     result = w ? enable(offload, port, w, &error) : ENOBUFS;
     if (w) {
-        tcb_worker_put(&offload->workers, w, &nothing_done);
+        tcb_worker_put(&offload->workers, w, NULL);
     }
 
     dpif_offload_set_netdev_offload(port->up.netdev, &offload->up);
@@ -324,7 +323,6 @@ tcb_port_add(struct tcb_offload *offload, struct netdev *netdev,
 static void
 remove_qdisc(struct tcb_offload *offload, struct tcb_port *port)
 {
-    static const struct tcb_operate_stats nothing_done;
     struct tcb_worker *w = tcb_worker_get(&offload->workers);
     int ifindex = port->up.ifindex;
     struct tcnl_filter_id ingress, egress;
@@ -338,7 +336,7 @@ remove_qdisc(struct tcb_offload *offload, struct tcb_port *port)
         && (!port->internal || tcb_hook_is_empty(w, &egress))) {
         tcnl_qdisc_del(w->transport, ifindex, qdisc_kind(port), NULL);
     }
-    tcb_worker_put(&offload->workers, w, &nothing_done);
+    tcb_worker_put(&offload->workers, w, NULL);
 }
 
 static void

@@ -119,15 +119,9 @@ add_batch_stats(struct tcnl_batch_stats *sum, struct tcnl_batch_stats *counted,
     *counted = *now;
 }
 
-void
-tcb_worker_put(struct tcb_worker_pool *pool, struct tcb_worker *w,
-               const struct tcb_operate_stats *done)
+static void
+add_done(struct tcb_operate_stats *s, const struct tcb_operate_stats *done)
 {
-    struct tcb_operate_stats *s = &pool->stats;
-
-    ovs_mutex_lock(&pool->mutex);
-    add_batch_stats(&s->batch, &w->counted, &w->batch.stats);
-    add_batch_stats(&s->batch, &w->aux_counted, &w->aux.stats);
     s->adds += done->adds;
     s->replaces += done->replaces;
     s->dels += done->dels;
@@ -140,6 +134,20 @@ tcb_worker_put(struct tcb_worker_pool *pool, struct tcb_worker *w,
         s->sizes[i] += done->sizes[i];
     }
     s->largest = MAX(s->largest, done->largest);
+}
+
+void
+tcb_worker_put(struct tcb_worker_pool *pool, struct tcb_worker *w,
+               const struct tcb_operate_stats *done)
+{
+    struct tcb_operate_stats *s = &pool->stats;
+
+    ovs_mutex_lock(&pool->mutex);
+    add_batch_stats(&s->batch, &w->counted, &w->batch.stats);
+    add_batch_stats(&s->batch, &w->aux_counted, &w->aux.stats);
+    if (done) {
+        add_done(s, done);
+    }
     ovs_list_push_front(&pool->idle, &w->node);
     ovs_mutex_unlock(&pool->mutex);
 }

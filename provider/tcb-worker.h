@@ -99,7 +99,7 @@ void tcb_worker_pool_destroy(struct tcb_worker_pool *);
 
 /* Lends a worker; NULL, with the cause logged, if no socket can be had. */
 struct tcb_worker *tcb_worker_get(struct tcb_worker_pool *);
-/* Takes it back and adds 'done' to the totals. */
+/* Takes it back and adds 'done' to the totals; NULL: nothing was done. */
 void tcb_worker_put(struct tcb_worker_pool *, struct tcb_worker *,
                     const struct tcb_operate_stats *done);
 
