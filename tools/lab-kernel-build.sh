@@ -5,8 +5,9 @@
 #
 # Unpacks the kernel source from DEB into BUILD_DIR, applies the patches,
 # configures, checks the configuration, builds, and leaves in BUILD_DIR/out
-# what a guest needs.  Its text is part of the cache key: what is not needed
-# to build belongs into lab-kernel.sh.
+# what a guest needs.  Compiles through ccache: kernels of one version differ
+# in few files.  Its text is part of the cache key: what is not needed to build
+# belongs into lab-kernel.sh.
 set -euo pipefail
 
 deb=$1 version=$2 fragment=$3 build=$4
@@ -38,11 +39,15 @@ for patch in "$@"; do
         fail "the patch $(basename "$patch") does not apply to Linux $version"
 done
 
-make tinyconfig
+kmake() {
+    make CC="ccache gcc" "$@"
+}
+
+kmake tinyconfig
 # merge_config.sh complains of lines that are not options.
 grep -E '^(CONFIG_|# CONFIG_.* is not set)' "$fragment" >"$build/fragment"
 scripts/kconfig/merge_config.sh -m .config "$build/fragment"
-make olddefconfig
+kmake olddefconfig
 
 missing=()
 while read -r line; do
@@ -62,9 +67,9 @@ done <"$build/fragment"
 export KBUILD_BUILD_USER=lab KBUILD_BUILD_HOST=lab
 # QEMU boots vmlinux as it is (PVH), which saves packing it here and unpacking
 # it under emulation.
-make -j"$(nproc)" vmlinux modules
-make modules_install INSTALL_MOD_PATH="$build/out/modules" INSTALL_MOD_STRIP=1
-release=$(make -s kernelrelease)
+kmake -j"$(nproc)" vmlinux modules
+kmake modules_install INSTALL_MOD_PATH="$build/out/modules" INSTALL_MOD_STRIP=1
+release=$(kmake -s kernelrelease)
 # These point into the source tree, which goes away.
 rm -f "$build/out/modules/lib/modules/$release"/{build,source}
 cp vmlinux System.map "$build/out/"

@@ -136,6 +136,8 @@ kernel_build() {
         say "kernel: $LAB_KERNEL ($KERNEL_VERSION, ${#KERNEL_PATCHES[@]} patches) is not in" \
             "the cache; building it takes 5 to 10 minutes, once"
         kernel_options >"$build/options"
+        export CCACHE_DIR=$CACHE/ccache CCACHE_MAXSIZE=1G CCACHE_DEPEND=1 \
+            CCACHE_NOHASHDIR=1
         recipe=("$TOP/tools/lab-kernel-build.sh" "$FETCHED_DEB" "$KERNEL_BASE"
             "$build/options" "$build" "${KERNEL_PATCHES[@]}")
     fi

@@ -52,6 +52,7 @@ xz-utils:xz
 LAB_PACKAGES_KERNEL="
 bc:bc
 bison:bison
+ccache:ccache
 flex:flex
 libelf-dev:/usr/include/libelf.h
 libssl-dev:/usr/include/openssl/ssl.h
