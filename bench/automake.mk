@@ -3,7 +3,8 @@
 # Programs of "lab bench", built with the tests.  What is measured comes from
 # the library of the patched Open vSwitch, as for the tests of the provider.
 
-ovs_benches = %D%/translate %D%/operate %D%/prio %D%/dump
+ovs_benches = %D%/translate %D%/operate %D%/prio %D%/dump \
+	%D%/beside
 # The bed of the unit tests asserts with cmocka.
 cmocka_benches = %D%/instructions
 EXTRA_PROGRAMS += $(ovs_benches) $(cmocka_benches)
@@ -15,7 +16,8 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(cmocka_benches)
 endif
 $(bench_translate_OBJECTS) $(bench_operate_OBJECTS) $(bench_prio_OBJECTS) \
-	$(bench_dump_OBJECTS) $(bench_instructions_OBJECTS): | ovs-lib
+	$(bench_dump_OBJECTS) $(bench_beside_OBJECTS) \
+	$(bench_instructions_OBJECTS): | ovs-lib
 endif
 
 profile_sources = %D%/profile.c %D%/profile.h
@@ -47,13 +49,22 @@ bench_prio_CPPFLAGS = $(bench_operate_CPPFLAGS)
 bench_prio_CFLAGS = $(ovs_test_cflags)
 bench_prio_LDADD = $(bench_operate_LDADD)
 
+rounds_sources = %D%/rounds.c %D%/rounds.h
+
 bench_dump_SOURCES = %D%/dump.c $(profile_sources) $(count_calls_sources) \
-	tests/oracle/twin.c tests/oracle/twin.h \
+	$(rounds_sources) tests/oracle/twin.c tests/oracle/twin.h \
 	$(flow_sources) tests/unit-ovs/random-flow.h
 bench_dump_CPPFLAGS = $(bench_operate_CPPFLAGS)
 bench_dump_CFLAGS = $(ovs_test_cflags)
 bench_dump_LDADD = $(bench_operate_LDADD)
 bench_dump_LDFLAGS = $(bench_operate_LDFLAGS)
+
+bench_beside_SOURCES = %D%/beside.c $(profile_sources) $(rounds_sources) \
+	tests/oracle/twin.c tests/oracle/twin.h \
+	$(flow_sources) tests/unit-ovs/random-flow.h
+bench_beside_CPPFLAGS = $(bench_operate_CPPFLAGS)
+bench_beside_CFLAGS = $(ovs_test_cflags)
+bench_beside_LDADD = $(bench_operate_LDADD)
 
 bench_instructions_SOURCES = %D%/instructions.c $(profile_sources) \
 	$(flow_sources) \

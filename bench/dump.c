@@ -39,23 +39,16 @@
 #include <unistd.h>
 
 #include "count-calls.h"
-#include "dpif-offload.h"
-#include "dpif-offload-provider.h"
-#include "flow-text.h"
-#include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
-#include "ovs-thread.h"
 #include "profile.h"
-#include "tcb-offload.h"
+#include "rounds.h"
 #include "tcnl/dump.h"
 #include "tcnl/filter.h"
 #include "tcnl/socket.h"
 #include "timeval.h"
-#include "twin.h"
 #include "util.h"
 
 #define BATCH 64
-#define DUMP_BATCH 50           /* What revalidators ask for at a time. */
 #define MAX_THREADS 8
 #define RCVBUF (4 << 20)
 
@@ -65,57 +58,9 @@ static const char *const variant_names[] = {
     "intree", "ours-full", "ours-terse", "ours-delta", "raw", "raw-delta"
 };
 
-static struct twins twins;
-static struct dpif_offload *offloads[N_TWINS];
-static const char *profile;
+static struct rounds rounds;
 static uint32_t n_flows;
 static unsigned int n_threads;
-
-static double
-now_us(void)
-{
-    struct timespec ts;
-
-    xclock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1e6 + ts.tv_nsec / 1e3;
-}
-
-/* Flows. */
-
-static void
-install_batch(enum twin twin, struct test_flow *flow, uint32_t first,
-              size_t n)
-{
-    static struct twin_op ops[BATCH];
-    struct dpif_op *opps[BATCH];
-
-    for (size_t i = 0; i < n; i++) {
-        profile_set_number(profile, flow, first + i);
-        twin_put(&ops[i], twin, flow, first + i);
-        opps[i] = &ops[i].op;
-    }
-    offloads[twin]->class->operate(twins.dpif, offloads[twin], opps, n);
-    ovsrcu_quiesce();
-    for (size_t i = 0; i < n; i++) {
-        if (ops[i].op.error) {
-            ovs_fatal(MAX(ops[i].op.error, 0), "flow %"PRIu32" of %s",
-                      first + (uint32_t) i, twin == OURS ? "ours" : "theirs");
-        }
-        twin_op_uninit(&ops[i]);
-    }
-}
-
-static void
-install(enum twin twin)
-{
-    struct test_flow flow;
-
-    profile_flow(profile, false, &flow);
-    for (uint32_t i = 0; i < n_flows; i += BATCH) {
-        install_batch(twin, &flow, i, MIN(BATCH, n_flows - i));
-    }
-    test_flow_uninit(&flow);
-}
 
 /* Packets. */
 
@@ -147,7 +92,7 @@ send_packets(int fd, uint32_t first, size_t n)
 
     memset(msgs, 0, sizeof msgs);
     for (size_t i = 0; i < n; i++) {
-        profile_frame(profile, first + i, frames[i]);
+        profile_frame(rounds.profile, first + i, frames[i]);
         iovs[i] = (struct iovec) { frames[i], PROFILE_FRAME };
         msgs[i].msg_hdr.msg_iov = &iovs[i];
         msgs[i].msg_hdr.msg_iovlen = 1;
@@ -176,92 +121,17 @@ use_flows(enum twin twin, uint32_t n)
     }
 }
 
-/* Dumps of providers. */
-
-struct job {
-    const struct dpif_offload *offload;
-    struct dpif_offload_flow_dump *dump;
-    unsigned int n;             /* Flows reported. */
-};
-
-static void *
-read_dump(void *job_)
-{
-    struct job *job = job_;
-    const struct dpif_offload_class *class = job->offload->class;
-    struct dpif_offload_flow_dump_thread *thread
-        = class->flow_dump_thread_create(job->dump);
-    struct dpif_flow flows[DUMP_BATCH];
-    int n;
-
-    while ((n = class->flow_dump_next(thread, flows, DUMP_BATCH))) {
-        job->n += n;
-    }
-    class->flow_dump_thread_destroy(thread);
-    return NULL;
-}
-
-static unsigned int
-dump(enum twin twin)
-{
-    const struct dpif_offload *offload = offloads[twin];
-    struct dpif_offload_flow_dump *up
-        = offload->class->flow_dump_create(offload, true);
-    pthread_t threads[MAX_THREADS];
-    struct job jobs[MAX_THREADS];
-    unsigned int n = 0;
-
-    for (unsigned int i = 0; i < n_threads; i++) {
-        jobs[i] = (struct job) { .offload = offload, .dump = up };
-        if (i) {
-            threads[i] = ovs_thread_create("dump", read_dump, &jobs[i]);
-        }
-    }
-    read_dump(&jobs[0]);
-    for (unsigned int i = 0; i < n_threads; i++) {
-        if (i) {
-            xpthread_join(threads[i], NULL);
-        }
-        n += jobs[i].n;
-    }
-    offload->class->flow_dump_destroy(up);
-    return n;
-}
-
-/* The mode of our last round. */
-static enum tcb_dump_mode
-last_mode(void)
-{
-    struct tcb_round_counts counts;
-    struct tcb_dump_summary last;
-
-    tcb_rounds_read(&twins.ours->rounds, &counts, &last);
-    return last.mode;
-}
-
-/* What is to be the next round's mode.  A whole round that is due is had now:
- * it is not what is measured. */
-static void
-set_mode(enum tcb_dump_mode mode)
-{
-    atomic_store_relaxed(&twins.ours->rounds.allowed, mode);
-    for (int i = 0; i < 3 && last_mode() != mode; i++) {
-        dump(OURS);
-    }
-    if (last_mode() != mode) {
-        ovs_fatal(0, "no round in mode %s", tcb_dump_mode_name(mode));
-    }
-}
+/* Rounds. */
 
 /* Sending packets may take so long that a whole round is due again. */
 static void
 put_off_whole(void)
 {
-    struct tcb_rounds *rounds = &twins.ours->rounds;
+    struct tcb_rounds *ours = &rounds.twins.ours->rounds;
 
-    ovs_mutex_lock(&rounds->mutex);
-    rounds->last_whole = time_msec();
-    ovs_mutex_unlock(&rounds->mutex);
+    ovs_mutex_lock(&ours->mutex);
+    ours->last_whole = time_msec();
+    ovs_mutex_unlock(&ours->mutex);
 }
 
 /* The raw kernel. */
@@ -270,7 +140,7 @@ static int
 build_raw(struct tcnl_buffer *b, const void *form)
 {
     struct tcnl_filter_id id = {
-        .ifindex = twins.ports[OURS][1].ifindex,
+        .ifindex = rounds.twins.ports[OURS][1].ifindex,
         .parent = TCNL_PARENT_INGRESS,
     };
 
@@ -310,23 +180,23 @@ static bool
 is_possible(enum variant variant)
 {
     return ((variant != DELTA && variant != RAW_DELTA)
-            || twins.ours->abilities.used_since);
+            || rounds.twins.ours->abilities.used_since);
 }
 
 static unsigned int
-perform(enum variant variant, double started)
+perform(enum variant variant, long long int started)
 {
     switch (variant) {
     case INTREE:
-        return dump(THEIRS);
+        return rounds_dump(&rounds, THEIRS, n_threads);
     case FULL:
     case TERSE:
     case DELTA:
-        return dump(OURS);
+        return rounds_dump(&rounds, OURS, n_threads);
     case RAW:
         return dump_raw(0);
     case RAW_DELTA:
-        return dump_raw((now_us() - started) / 1000 + 100);
+        return dump_raw((time_usec() - started) / 1000 + 100);
     case N_VARIANTS:
     default:
         OVS_NOT_REACHED();
@@ -338,27 +208,28 @@ measure(enum variant variant, unsigned int active, int run)
 {
     enum twin twin = variant == INTREE ? THEIRS : OURS;
     unsigned int before, n;
-    double started, start, us;
+    long long int started, start, us;
 
     if (variant >= FULL && variant <= DELTA) {
-        set_mode(TCB_DUMP_FULL + (variant - FULL));
+        rounds_set_mode(&rounds, TCB_DUMP_FULL + (variant - FULL));
     }
-    started = now_us();
+    started = time_usec();
     use_flows(twin, (uint64_t) n_flows * active / 100);
     put_off_whole();
     ovsrcu_quiesce();
     before = count_calls();
-    start = now_us();
+    start = time_usec();
     n = perform(variant, started);
-    us = now_us() - start;
+    us = time_usec() - start;
     if (twin == OURS && variant <= DELTA
-        && last_mode() != TCB_DUMP_FULL + (enum tcb_dump_mode) (variant
-                                                                - FULL)) {
+        && (rounds_mode(&rounds)
+            != TCB_DUMP_FULL + (enum tcb_dump_mode) (variant - FULL))) {
         ovs_fatal(0, "%s: the round was in another mode",
                   variant_names[variant]);
     }
     printf("%s %u %d %.4f %.5f %u\n", variant_names[variant], active, run,
-           us / n_flows, (double) (count_calls() - before) / n_flows, n);
+           (double) us / n_flows, (double) (count_calls() - before) / n_flows,
+           n);
     fflush(stdout);
     if (variant <= DELTA && n != n_flows) {
         ovs_fatal(0, "%s reported %u of %"PRIu32" flows",
@@ -376,18 +247,15 @@ main(int argc, char *argv[])
         ovs_fatal(0, "usage: %s PROFILE FLOWS RUNS THREADS ACTIVE...",
                   argv[0]);
     }
-    profile = argv[1];
     n_flows = atoi(argv[2]);
     runs = atoi(argv[3]);
     n_threads = atoi(argv[4]);
     if (!n_flows || runs < 1 || n_threads < 1 || n_threads > MAX_THREADS) {
         ovs_fatal(0, "bad arguments");
     }
-    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    twins_open(&twins);
-    twins_offloads(&twins, offloads);
-    install(THEIRS);
-    install(OURS);
+    rounds_open(&rounds, argv[1]);
+    rounds_install(&rounds, THEIRS, 0, n_flows);
+    rounds_install(&rounds, OURS, 0, n_flows);
     for (int i = 5; i < argc; i++) {
         for (int run = 0; run < runs; run++) {
             for (int j = 0; j < N_VARIANTS; j++) {
@@ -399,6 +267,6 @@ main(int argc, char *argv[])
             }
         }
     }
-    twins_close(&twins);
+    rounds_close(&rounds);
     return 0;
 }

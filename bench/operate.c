@@ -124,24 +124,13 @@ make_op(struct twin_op *op, enum twin twin, enum operation operation,
     }
 }
 
-/* Time. */
-
-static double
-now_us(void)
-{
-    struct timespec ts;
-
-    xclock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1e6 + ts.tv_nsec / 1e3;
-}
-
 /* What one thread does. */
 struct job {
     enum variant variant;
     enum operation operation;
     uint32_t first, end;
     struct raw raw;
-    double us;                  /* Until all threads had done their part. */
+    long long int us;           /* Until all threads had done their part. */
     struct ovs_barrier *barrier;
 };
 
@@ -170,14 +159,14 @@ static void
 run_round(struct job *job, struct twin_op *ops, struct dpif_op **opps,
           size_t n)
 {
-    double start;
+    long long int start;
 
     ovs_barrier_block(job->barrier);
     pthread_setname_np(pthread_self(), operation_names[job->operation]);
-    start = now_us();
+    start = time_usec();
     call_operate(offloads[job->variant == INTREE ? THEIRS : OURS], opps, n);
     ovs_barrier_block(job->barrier);
-    job->us += now_us() - start;
+    job->us += time_usec() - start;
     pthread_setname_np(pthread_self(), "bench");
     for (size_t i = 0; i < n; i++) {
         if (ops[i].op.error) {
@@ -260,13 +249,13 @@ raw_build(struct job *job)
 static void
 run_raw(struct job *job)
 {
-    double start;
+    long long int start;
 
     ovs_barrier_block(job->barrier);
-    start = now_us();
+    start = time_usec();
     raw_run(&job->raw);
     ovs_barrier_block(job->barrier);
-    job->us = now_us() - start;
+    job->us = time_usec() - start;
 }
 
 /* Threads. */
@@ -291,7 +280,7 @@ perform(enum variant variant, enum operation operation)
     struct job jobs[MAX_THREADS];
     pthread_t threads[MAX_THREADS];
     struct ovs_barrier barrier;
-    double us = 0;
+    long long int us = 0;
 
     ovs_barrier_init(&barrier, n_threads);
     for (unsigned int i = 0; i < n_threads; i++) {
@@ -323,7 +312,7 @@ perform(enum variant variant, enum operation operation)
         us = MAX(us, jobs[i].us);
     }
     ovs_barrier_destroy(&barrier);
-    return us / n_flows;
+    return (double) us / n_flows;
 }
 
 /* Runs. */

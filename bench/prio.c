@@ -46,23 +46,14 @@ static const struct variant {
 
 static struct twins twins;
 
-static double
-now_us(void)
-{
-    struct timespec ts;
-
-    xclock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1e6 + ts.tv_nsec / 1e3;
-}
-
 /* Returns how long it took. */
-static double
+static long long int
 operate(struct twin_op *op)
 {
-    double start = now_us(), us;
+    long long int start = time_usec(), us;
 
     twins_operate(&twins, op, 1);
-    us = now_us() - start;
+    us = time_usec() - start;
     if (op->op.error) {
         ovs_fatal(op->op.error, "a flow was refused or not found");
     }
@@ -70,7 +61,7 @@ operate(struct twin_op *op)
     return us;
 }
 
-static double
+static long long int
 put(enum twin twin, uint32_t number)
 {
     struct test_flow flow;
@@ -87,7 +78,7 @@ put(enum twin twin, uint32_t number)
     return operate(&op);
 }
 
-static double
+static long long int
 del(enum twin twin, uint32_t number)
 {
     struct twin_op op;
@@ -101,7 +92,7 @@ measure(const struct variant *v, bool others, int run, int pairs)
 {
     struct tcnl_filter_id hook = tcb_hook_id(twins.ports[OURS][1].ifindex,
                                              TCB_HOOK_INGRESS);
-    double us = 0;
+    long long int us = 0;
 
     twins.ours->keep_prios = v->keep_prios;
     if (others) {
@@ -119,7 +110,7 @@ measure(const struct variant *v, bool others, int run, int pairs)
     }
     tcb_placeholders_remove(twins.ours, &hook);
     printf("%s %s %d %.1f\n", others ? "others" : "only", v->name, run,
-           us / pairs);
+           (double) us / pairs);
     fflush(stdout);
 }
 

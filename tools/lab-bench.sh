@@ -13,15 +13,17 @@
 # syscalls_per_flow and instructions_per_flow (of user space); null is "not
 # measured".  Rows of install have bytes_per_flow, the provider's memory; those
 # of e2e seconds, packets_sent, packets_lost, upcalls and upcalls_lost of the
-# median run; those of dump percent_active; those of revalidate, which has no
-# microseconds, msec, msec_min and msec_max of the dumps, flow_limit_first and
-# flow_limit_least, revalidator_msec_per_second, upcalls and flows; those of profile samples, kernel_percent, user_percent and "top", a
-# list of {"percent", "object", "symbol"}.
+# median run; those of dump percent_active; those of beside rounds, the dumps of
+# the last run; those of revalidate, which has no microseconds, msec, msec_min
+# and msec_max of the dumps, flow_limit_first and flow_limit_least,
+# revalidator_msec_per_second, upcalls and flows; those of profile samples,
+# kernel_percent, user_percent and "top", a list of {"percent", "object",
+# "symbol"}.
 #
 # A ratio is rate over rate: above 1 the first one is faster.
 
-BENCHES=(translate install modify delete delete-nostats prio e2e dump walk
-    revalidate profile)
+BENCHES=(translate install modify delete delete-nostats prio e2e dump beside
+    walk revalidate profile)
 
 cmd_bench() {
     local name known files=() dir
@@ -91,6 +93,32 @@ bench_write() {
         --argjson ratios "$(printf '%s\n' "${BENCH_RATIOS[@]}" | jq -s add)" '
         {bench: $bench, kernel: $kernel, ovs: $ovs, accel: $accel,
          cpus: $cpus, rows: $rows, ratios: $ratios}' >"$1"
+}
+
+# bench_medians: of lines "CASE VARIANT VALUE [MORE...]" makes lines "CASE VARIANT
+# MEDIAN MIN MAX RUNS [MORE...]", in the order in which a case and variant came
+# first; MORE is that of the last run.
+bench_medians() {
+    awk '{
+        key = $1 " " $2
+        if (!(key in n)) order[++keys] = key
+        value[key, ++n[key]] = $3
+        more[key] = ""
+        for (i = 4; i <= NF; i++) more[key] = more[key] " " $i
+    }
+    END {
+        for (k = 1; k <= keys; k++) {
+            key = order[k]
+            for (i = 2; i <= n[key]; i++)
+                for (j = i; j > 1 && value[key, j] < value[key, j - 1]; j--) {
+                    t = value[key, j]
+                    value[key, j] = value[key, j - 1]
+                    value[key, j - 1] = t
+                }
+            print key, value[key, int((n[key] + 1) / 2)], value[key, 1],
+                value[key, n[key]], n[key] more[key]
+        }
+    }'
 }
 
 # div A B DIGITS: A / B
@@ -211,27 +239,12 @@ operate_medians() {
         }
         $4 == operation {
             key = $2 "." $1 ($3 > 1 ? ".threads" $3 : "") " " $5
-            if (!(key in n)) {
-                order[++keys] = key
-                bytes[key] = $9
-                count[key] = instructions[$1 " " $5]
-            }
-            us[key, ++n[key]] = $7
-            calls[key] = $8
-        }
-        END {
-            for (k = 1; k <= keys; k++) {
-                key = order[k]
-                for (i = 2; i <= n[key]; i++)
-                    for (j = i; j > 1 && us[key, j] < us[key, j - 1]; j--) {
-                        t = us[key, j]; us[key, j] = us[key, j - 1]
-                        us[key, j - 1] = t
-                    }
-                print key, us[key, int((n[key] + 1) / 2)], us[key, 1],
-                    us[key, n[key]], n[key], calls[key],
-                    count[key] ? count[key] : "-", bytes[key]
-            }
-        }' "$OPERATE_RUN_DIR/instructions" "$OPERATE_RUN_DIR/operate"
+            # Memory is that of the first run.
+            if (!(key in bytes)) bytes[key] = $9
+            count = instructions[$1 " " $5]
+            print key, $7, $8, count ? count : "-", bytes[key]
+        }' "$OPERATE_RUN_DIR/instructions" "$OPERATE_RUN_DIR/operate" |
+        bench_medians
 }
 
 # operate_show OPERATION [IN-TREE-OPERATION]
@@ -289,17 +302,10 @@ bench_delete_nostats() {
 
 # dump_medians: lines "CASE VARIANT MEDIAN MIN MAX RUNS SYSCALLS ACTIVE".
 dump_medians() {
-    sort -k2,2n -k1,1 -k3,3n -k5,5n -k4,4 -k7,7n "$RUN_DIR/dump" | awk '
-        function done_with() {
-            if (n) print key, us[int((n + 1) / 2)], us[1], us[n], n, calls,
-                active
-        }
-        {
-            k = $2 "." $1 ($3 > 1 ? ".threads" $3 : "") ".active" $5 " " $4
-            if (k != key) { done_with(); key = k; n = 0 }
-            us[++n] = $7; calls = $8; active = $5
-        }
-        END { done_with() }'
+    sort -s -k2,2n -k1,1 -k3,3n -k5,5n "$RUN_DIR/dump" |
+        awk '{ print $2 "." $1 ($3 > 1 ? ".threads" $3 : "") ".active" $5, $4,
+               $7, $8, $5 }' |
+        bench_medians
 }
 
 bench_dump() {
@@ -339,6 +345,43 @@ bench_dump() {
         ours-delta) bench_ratio ours-delta raw-delta "$case" \
             "$(div "${medians[$case.raw-delta]}" "$median" 3)" ;;
         esac
+    done
+    bench_show_ratios
+}
+
+# Installs with nothing else going on, and while another thread dumps.
+
+bench_beside() {
+    local case variant median min max runs rounds
+    local -A medians=()
+    bench_build beside
+    machine_prepare
+    bench_sizes
+    write_job command "$TOP/bench/beside.sh"
+    machine_run "${LAB_TIMEOUT:-14400}" || exit 1
+    [ "$VM_STATUS" = 0 ] || die "the bench failed" "its output is above."
+    unlock "$CHECK_LOCK"
+    BENCH_ACCEL=$VM_ACCEL BENCH_KERNEL=$KERNEL_RELEASE BENCH_CPUS=$VM_CPUS
+    printf 'beside: us per installed flow (%s, %s cpus, Linux %s)\n' \
+        "$VM_ACCEL" "$VM_CPUS" "$KERNEL_RELEASE"
+    printf '%-24s %-10s %9s %9s %9s %5s %7s\n' case variant median min max runs \
+        rounds
+    while read -r case variant median min max runs rounds; do
+        printf '%-24s %-10s %9s %9s %9s %5s %7s\n' "$case" "$variant" \
+            "$median" "$min" "$max" "$runs" "$rounds"
+        bench_row "$case" "$variant" "$runs" median_us_per_flow "$median" \
+            min "$min" max "$max" rounds "$rounds"
+        medians[$case.$variant]=$median
+    done < <(awk '{ print $2 "." $1 "." $3, $4, $6, $7 }' "$RUN_DIR/beside" |
+        bench_medians)
+    for case in "${!medians[@]}"; do
+        variant=${case##*.} median=${medians[$case]} case=${case%.*}
+        case $case in
+        *.beside) bench_ratio beside alone "${case%.beside}.$variant" \
+            "$(div "${medians[${case%.beside}.alone.$variant]}" "$median" 3)" ;;
+        esac
+        [ "$variant" = intree ] || bench_ratio "$variant" intree "$case" \
+            "$(div "${medians[$case.intree]}" "$median" 3)"
     done
     bench_show_ratios
 }
@@ -508,13 +551,7 @@ bench_prio() {
         bench_row "$case" "$variant" "$runs" median_us_per_flow "$us" \
             min "$min" max "$max"
         medians[$case.$variant]=$us
-    done < <(sort -k1,2 -k4n "$RUN_DIR/prio" | awk '
-        function done_with() {
-            if (n) print key, us[int((n + 1) / 2)], us[1], us[n], n
-        }
-        $1 " " $2 != key { done_with(); key = $1 " " $2; n = 0 }
-        { us[++n] = $4 }
-        END { done_with() }')
+    done < <(awk '{ print $1, $2, $4 }' "$RUN_DIR/prio" | sort -s -k1,2 | bench_medians)
     for case in only others; do
         bench_ratio ours intree "$case" \
             "$(div "${medians[$case.intree]}" "${medians[$case.ours]}" 3)"
@@ -549,13 +586,7 @@ bench_walk() {
         bench_row "$case" "$variant" "$runs" median_us_per_flow "$median" \
             min "$min" max "$max"
         medians[$case.$variant]=$median
-    done < <(sort -k1,1n -k2,2 -k3n "$RUN_DIR/walk" | awk '
-        function done_with() {
-            if (n) print key, us[int((n + 1) / 2)], us[1], us[n], n
-        }
-        $1 " " $2 != key { done_with(); key = $1 " " $2; n = 0 }
-        { us[++n] = $3 }
-        END { done_with() }')
+    done < <(bench_medians <"$RUN_DIR/walk")
     for case in $BENCH_FLOWS; do
         [ -z "${medians[$case.count]-}" ] || bench_ratio cursor count "$case" \
             "$(div "${medians[$case.count]}" "${medians[$case.cursor]}" 3)"
