@@ -31,7 +31,8 @@ struct tcb_dump {
     uint64_t proto_round;
     long long int started;
 
-    /* One bit per slot that was in use at the start. */
+    /* One bit per slot that was in use at the start, in whole words.  A flow
+     * that came into a later slot meanwhile is not this dump's. */
     uint32_t n_slots;
     atomic_uint32_t *seen;      /* The kernel has shown it. */
     atomic_uint32_t *reported;  /* It was, or is about to be. */
@@ -116,7 +117,7 @@ list_ports(struct tcb_dump *dump)
 static atomic_uint32_t *
 bits_create(uint32_t n)
 {
-    return xcalloc(n / 32 + 1, sizeof(atomic_uint32_t));
+    return xcalloc(n / 32, sizeof(atomic_uint32_t));
 }
 
 struct dpif_offload_flow_dump *
@@ -133,7 +134,8 @@ tcb_dump_create(const struct dpif_offload *offload_, bool terse)
     dump->first_epoch = tcb_epoch_read(&offload->flows);
     dump->proto_changes = tcb_protos_changes(&offload->protos);
     dump->proto_round = tcb_protos_begin_round(&offload->protos);
-    dump->n_slots = tcb_flow_table_n_slots(&offload->flows);
+    dump->n_slots = ROUND_UP(tcb_flow_table_n_slots(&offload->flows),
+                             TABLE_WORD);
     dump->seen = bits_create(dump->n_slots);
     dump->reported = bits_create(dump->n_slots);
     atomic_init(&dump->next_slot, 0);
@@ -218,15 +220,16 @@ fetch(struct tcb_dump_thread *thread)
 
 /* Parsing. */
 
-/* Returns false if it was set before. */
+/* Returns false if it was set before, or there is none. */
 static bool
 set_bit(const struct tcb_dump *dump, atomic_uint32_t *bits, uint32_t slot)
 {
-    uint32_t bit = UINT32_C(1) << slot % 32, old = 0;
+    uint32_t bit = UINT32_C(1) << slot % 32, old;
 
-    if (slot < dump->n_slots) {
-        atomic_or_relaxed(&bits[slot / 32], bit, &old);
+    if (slot >= dump->n_slots) {
+        return false;
     }
+    atomic_or_relaxed(&bits[slot / 32], bit, &old);
     return !(old & bit);
 }
 
@@ -334,10 +337,9 @@ static bool
 take_chunk(struct tcb_dump_thread *thread)
 {
     struct tcb_dump *dump = thread->dump;
-    uint32_t n_slots = tcb_flow_table_n_slots(&dump->offload->flows);
 
     atomic_add_relaxed(&dump->next_slot, TABLE_CHUNK, &thread->slot);
-    thread->slot_end = MIN(thread->slot + TABLE_CHUNK, n_slots);
+    thread->slot_end = MIN(thread->slot + TABLE_CHUNK, dump->n_slots);
     return thread->slot < thread->slot_end;
 }
 
@@ -346,15 +348,12 @@ static bool
 take_word(struct tcb_dump_thread *thread)
 {
     struct tcb_dump *dump = thread->dump;
-    uint32_t old = 0;
+    uint32_t old;
 
     if (thread->slot >= thread->slot_end && !take_chunk(thread)) {
         return false;
     }
-    if (thread->slot < dump->n_slots) {
-        atomic_or_relaxed(&dump->reported[thread->slot / 32], UINT32_MAX,
-                          &old);
-    }
+    atomic_or_relaxed(&dump->reported[thread->slot / 32], UINT32_MAX, &old);
     thread->todo = ~old;
     thread->word = tcb_flow_at(&dump->offload->flows, thread->slot);
     thread->slot += TABLE_WORD;

@@ -312,7 +312,8 @@ check_vm() {
     done
     [ $((${#shared[@]} + ${#own[@]})) -gt 0 ] || return 0
     machine_prepare
-    LAB_EXPORTS+=(CHURN_PROGRAM CHURN_SECONDS CHURN_SEED CHURN_THREADS)
+    LAB_EXPORTS+=(CHURN_PROGRAM CHURN_SECONDS CHURN_SEED CHURN_THREADS
+        DUMP_FLOWS)
     case " ${shared[*]} " in
     */test-kernel.sh\ *)
         tc_testing_prepare

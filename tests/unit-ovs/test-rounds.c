@@ -352,7 +352,7 @@ test_deleted_meanwhile(void **bed_)
     assert_int_equal(CLASS->flow_dump_destroy(dump), 0);
 }
 
-/* Flows that were added meanwhile may be reported or not, but rightly. */
+/* Flows that were added meanwhile may be reported or not, but not twice. */
 static void
 test_added_meanwhile(void **bed_)
 {
@@ -363,6 +363,7 @@ test_added_meanwhile(void **bed_)
     unsigned int next = 100;
     int n;
 
+    bed->tc.dump_filters = 10;
     add_flows(bed, 100);
     dump = CLASS->flow_dump_create(bed->offload, true);
     thread = CLASS->flow_dump_thread_create(dump);
@@ -371,14 +372,14 @@ test_added_meanwhile(void **bed_)
         for (int i = 0; i < n; i++) {
             note(&flows[i], &round_);
         }
-        if (next < 120) {
+        for (int i = 0; i < 5 && next < 200; i++) {
             assert_int_equal(bed_add(bed, next++), 0);
         }
     }
     CLASS->flow_dump_thread_destroy(thread);
     assert_int_equal(CLASS->flow_dump_destroy(dump), 0);
-    for (unsigned int i = 0; i < 100; i++) {
-        assert_int_equal(round_.n[i], 1);
+    for (unsigned int i = 0; i < next; i++) {
+        assert_true(round_.n[i] == 1 || (i >= 100 && !round_.n[i]));
     }
     run_round(bed, true, &round_);
     assert_each_once(&round_, next);
