@@ -36,6 +36,8 @@ tc_batch_sources = \
 	%D%/tcb-match-report.c \
 	%D%/tcb-match.c \
 	%D%/tcb-match.h \
+	%D%/tcb-meter-table.c \
+	%D%/tcb-meter-table.h \
 	%D%/tcb-meter.c \
 	%D%/tcb-meter.h \
 	%D%/tcb-modify.c \
@@ -49,6 +51,8 @@ tc_batch_sources = \
 	%D%/tcb-placeholder.h \
 	%D%/tcb-plan.c \
 	%D%/tcb-plan.h \
+	%D%/tcb-police.c \
+	%D%/tcb-police.h \
 	%D%/tcb-port.c \
 	%D%/tcb-port.h \
 	%D%/tcb-prio.c \

@@ -270,7 +270,7 @@ take_police(void *run, const struct nlmsghdr *nlh)
 static int
 build_police_dump(struct tcnl_buffer *b, const void *arg OVS_UNUSED)
 {
-    return tcnl_police_put_dump(b);
+    return tcnl_police_put_dump(b, true);
 }
 
 static void

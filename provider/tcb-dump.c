@@ -537,7 +537,7 @@ tcb_dump_destroy(struct dpif_offload_flow_dump *dump_)
     conclude(dump, proof);
     tcb_rounds_end(&offload->rounds, &dump->summary, proof);
     if (dump->terse) {
-        tcb_meters_retry(offload);
+        tcb_meters_end_round(offload);
     }
     collect_holds(offload);
 

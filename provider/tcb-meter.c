@@ -4,151 +4,99 @@
 #include "tcb-meter.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "hash.h"
-#include "id-pool.h"
-#include "openvswitch/hmap.h"
 #include "openvswitch/ofp-meter.h"
 #include "openvswitch/vlog.h"
+#include "tcb-meter-table.h"
 #include "tcb-offload.h"
-#include "tcnl/dump.h"
-#include "tcnl/police.h"
-#include "tcnl/socket.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(tcb_meter);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Police indexes are of the network namespace, so the pool is the process's.
- * An index comes back only after its police is known to be deleted. */
-static struct ovs_mutex pool_mutex = OVS_MUTEX_INITIALIZER;
-static struct id_pool *pool OVS_GUARDED_BY(pool_mutex);
+/* Calls that are no more than this many milliseconds apart are of a bulk:
+ * changes wait for each other, up to as many as one send takes, and queries
+ * share a dump. */
+#define BULK_MSEC 10
+#define BULK_CHANGES 64
+
+/* How long queries share a dump, in milliseconds: at least SHARE_MSEC, and
+ * SHARE_TIMES as long as the dump took, so that dumps never take more than a
+ * tenth of the time. */
+#define SHARE_MSEC 100
+#define SHARE_TIMES 10
 
 /* How long closing waits for police actions that are still bound by filters
  * that were just deleted: tries, and microseconds between them. */
 #define CLOSE_TRIES 100
 #define CLOSE_WAIT_US 10000
 
-enum meter_state {
-    METER_KNOWN,                /* Offload is not enabled yet. */
-    METER_REFUSED,              /* TC cannot do it, or refused it. */
-    METER_IN_TC,
-    METER_DYING,                /* Deleted by OVS; its police is still used. */
-};
+/* Bulks. */
 
-struct meter {
-    struct hmap_node id_node;       /* In 'by_id', unless dying. */
-    struct hmap_node police_node;   /* In 'by_police', if it has an index. */
-    uint32_t meter_id;
-    uint32_t index;                 /* Of its police; 0 if it has none. */
-    enum meter_state state;
-    unsigned int refs;              /* Flows that use it. */
-    struct tcnl_police police;      /* What was asked for. */
-};
-
-struct tcb_meters {
-    struct ovs_mutex mutex;     /* A leaf: guards maps and meters. */
-    struct hmap by_id OVS_GUARDED;
-    struct hmap by_police OVS_GUARDED;
-    atomic_count n_dying;
-
-    /* One thread at a time talks to the kernel; taken before 'mutex'. */
-    struct ovs_mutex io_mutex;
-    struct tcnl_transport *transport OVS_GUARDED;
-    uint32_t cls_flags;         /* The filters'; set once at enabling. */
-};
-
-/* Indexes. */
-
-static struct id_pool *
-get_pool(void)
-    OVS_REQUIRES(pool_mutex)
-{
-    if (!pool) {
-        pool = id_pool_create(TCB_POLICE_BASE,
-                              TCB_POLICE_MAX - TCB_POLICE_BASE + 1);
-    }
-    return pool;
-}
-
+/* Has this call come alone?  Such a change is made at once. */
 static bool
-index_alloc(uint32_t *index)
+is_alone(long long int *last)
 {
-    bool ok;
+    long long int now = time_msec();
+    bool alone = now - *last > BULK_MSEC;
 
-    ovs_mutex_lock(&pool_mutex);
-    ok = id_pool_alloc_id(get_pool(), index);
-    ovs_mutex_unlock(&pool_mutex);
-    return ok;
+    *last = now;
+    return alone;
 }
 
 static void
-index_free(uint32_t index)
+flush_if_due(struct tcb_meters *meters, bool alone)
+    OVS_REQUIRES(meters->io_mutex)
 {
-    ovs_mutex_lock(&pool_mutex);
-    id_pool_free_id(get_pool(), index);
-    ovs_mutex_unlock(&pool_mutex);
-}
-
-/* Keeps 'index', which nobody may have, from being allocated. */
-static void
-index_reserve(uint32_t index)
-{
-    ovs_mutex_lock(&pool_mutex);
-    id_pool_add(get_pool(), index);
-    ovs_mutex_unlock(&pool_mutex);
-}
-
-/* Lookups. */
-
-static struct meter *
-find_by_id(const struct tcb_meters *meters, uint32_t meter_id)
-    OVS_REQUIRES(meters->mutex)
-{
-    struct meter *meter;
-
-    HMAP_FOR_EACH_WITH_HASH (meter, id_node, hash_int(meter_id, 0),
-                             &meters->by_id) {
-        if (meter->meter_id == meter_id) {
-            return meter;
-        }
+    if (alone || atomic_count_get(&meters->n_queued) >= BULK_CHANGES) {
+        tcb_meters_flush(meters);
     }
-    return NULL;
 }
 
-static struct meter *
-find_by_police(const struct tcb_meters *meters, uint32_t index)
-    OVS_REQUIRES(meters->mutex)
+void
+tcb_meters_end_round(const struct tcb_offload *offload)
 {
-    struct meter *meter;
+    struct tcb_meters *meters = offload->meters;
 
-    HMAP_FOR_EACH_WITH_HASH (meter, police_node, hash_int(index, 0),
-                             &meters->by_police) {
-        if (meter->index == index) {
-            return meter;
-        }
+    if (atomic_count_get(&meters->n_dying)
+        || atomic_count_get(&meters->n_queued)) {
+        ovs_mutex_lock(&meters->io_mutex);
+        tcb_meters_enqueue_dying(meters);
+        tcb_meters_flush(meters);
+        ovs_mutex_unlock(&meters->io_mutex);
     }
-    return NULL;
 }
+
+/* For flows. */
 
 bool
 tcb_meter_to_police(const struct tcb_offload *offload, uint32_t meter_id,
                     uint32_t *index)
 {
     struct tcb_meters *meters = offload->meters;
-    struct meter *meter;
-    bool found;
+    enum tcb_meter_state state = TCB_METER_KNOWN;
 
-    ovs_mutex_lock(&meters->mutex);
-    meter = find_by_id(meters, meter_id);
-    found = meter && meter->state == METER_IN_TC;
-    if (found) {
-        *index = meter->index;
+    for (int i = 0; i < 2; i++) {
+        const struct tcb_meter *meter;
+
+        ovs_mutex_lock(&meters->mutex);
+        meter = tcb_meter_find(meters, meter_id);
+        state = meter ? meter->state : TCB_METER_KNOWN;
+        *index = meter ? meter->change.police.index : 0;
+        ovs_mutex_unlock(&meters->mutex);
+        if (state != TCB_METER_NEW) {
+            break;
+        }
+        ovs_mutex_lock(&meters->io_mutex);
+        tcb_meters_flush(meters);
+        ovs_mutex_unlock(&meters->io_mutex);
     }
-    ovs_mutex_unlock(&meters->mutex);
-    return found;
+    return state == TCB_METER_IN_TC;
 }
 
 bool
@@ -156,10 +104,10 @@ tcb_meter_from_police(const struct tcb_offload *offload, uint32_t index,
                       uint32_t *meter_id)
 {
     struct tcb_meters *meters = offload->meters;
-    struct meter *meter;
+    const struct tcb_meter *meter;
 
     ovs_mutex_lock(&meters->mutex);
-    meter = find_by_police(meters, index);
+    meter = tcb_meter_find_police(meters, index);
     if (meter) {
         *meter_id = meter->meter_id;
     }
@@ -171,12 +119,12 @@ bool
 tcb_meter_ref(const struct tcb_offload *offload, uint32_t index)
 {
     struct tcb_meters *meters = offload->meters;
-    struct meter *meter;
+    struct tcb_meter *meter;
     bool ok;
 
     ovs_mutex_lock(&meters->mutex);
-    meter = find_by_police(meters, index);
-    ok = meter && meter->state == METER_IN_TC;
+    meter = tcb_meter_find_police(meters, index);
+    ok = meter && meter->state == TCB_METER_IN_TC;
     if (ok) {
         meter->refs++;
     }
@@ -188,213 +136,13 @@ void
 tcb_meter_unref(const struct tcb_offload *offload, uint32_t index)
 {
     struct tcb_meters *meters = offload->meters;
-    struct meter *meter;
+    struct tcb_meter *meter;
 
     ovs_mutex_lock(&meters->mutex);
-    meter = find_by_police(meters, index);
+    meter = tcb_meter_find_police(meters, index);
     ovs_assert(meter && meter->refs);
     meter->refs--;
     ovs_mutex_unlock(&meters->mutex);
-}
-
-/* Talking to the kernel. */
-
-struct police_request {
-    const struct tcnl_police *police;
-    uint32_t index;
-    bool replace;
-};
-
-static int
-build_new(struct tcnl_buffer *b, const void *request_)
-{
-    const struct police_request *request = request_;
-
-    return tcnl_police_put_new(b, request->police, request->replace);
-}
-
-static int
-build_del(struct tcnl_buffer *b, const void *index)
-{
-    return tcnl_police_put_del(b, *(const uint32_t *) index, 0);
-}
-
-static int
-build_get(struct tcnl_buffer *b, const void *index)
-{
-    return tcnl_police_put_get(b, *(const uint32_t *) index);
-}
-
-static int
-build_dump(struct tcnl_buffer *b, const void *arg OVS_UNUSED)
-{
-    return tcnl_police_put_dump(b);
-}
-
-static int
-open_transport(struct tcb_meters *meters)
-    OVS_REQUIRES(meters->io_mutex)
-{
-    int result;
-
-    if (meters->transport) {
-        return 0;
-    }
-    result = tcnl_socket_open(0, 0, &meters->transport);
-    if (result) {
-        meters->transport = NULL;
-    }
-    return result;
-}
-
-static int
-transact(struct tcb_meters *meters,
-         int (*build)(struct tcnl_buffer *, const void *), const void *arg,
-         tcnl_reply_cb *cb, void *aux, struct tcnl_error *error)
-    OVS_REQUIRES(meters->io_mutex)
-{
-    int result = open_transport(meters);
-
-    memset(error, 0, sizeof *error);
-    return result ? result : tcnl_transact(meters->transport, build, arg, cb,
-                                           aux, error);
-}
-
-static int
-police_set(struct tcb_meters *meters, const struct meter *meter, bool replace)
-    OVS_REQUIRES(meters->io_mutex)
-{
-    struct police_request request = {
-        .police = &meter->police,
-        .replace = replace,
-    };
-    struct tcnl_error error;
-    int result = transact(meters, build_new, &request, NULL, NULL, &error);
-
-    if (result) {
-        VLOG_INFO_RL(&rl, "meter %"PRIu32" stays in the kernel datapath, with "
-                     "the flows that use it: TC refused police 0x%"PRIx32": "
-                     "%s%s%s", meter->meter_id, meter->index,
-                     ovs_strerror(result), error.text[0] ? ": " : "",
-                     error.text);
-    }
-    return result;
-}
-
-struct stats_request {
-    uint32_t index;
-    struct ofputil_meter_stats *stats;
-};
-
-static void
-add_stats(void *request_, const struct tcnl_police_info *info)
-{
-    struct stats_request *request = request_;
-    struct ofputil_meter_stats *stats = request->stats;
-
-    if (info->police.index == request->index) {
-        stats->packet_in_count += info->stats.packets;
-        stats->byte_in_count += info->stats.bytes;
-        if (stats->n_bands >= 1) {
-            stats->bands[0].packet_count += info->stats.drops;
-        }
-    }
-}
-
-static void
-take_stats(void *request, unsigned int slot OVS_UNUSED,
-           const struct nlmsghdr *nlh)
-{
-    tcnl_police_parse(nlh, add_stats, request);
-}
-
-static int
-police_get(struct tcb_meters *meters, uint32_t index,
-           struct ofputil_meter_stats *stats)
-    OVS_REQUIRES(meters->io_mutex)
-{
-    struct stats_request request = { .index = index, .stats = stats };
-    struct tcnl_error error;
-
-    return transact(meters, build_get, &index, take_stats, &request, &error);
-}
-
-/* Deletes the police of a meter that has left 'by_id' and frees the meter.  If
- * it is still bound it stays DYING, to be tried again: filters release it one
- * grace period after they are deleted. */
-static void
-police_del(struct tcb_meters *meters, struct meter *meter)
-    OVS_REQUIRES(meters->io_mutex)
-{
-    struct tcnl_error error;
-    bool in_use;
-    int result;
-
-    ovs_mutex_lock(&meters->mutex);
-    in_use = meter->refs > 0;
-    ovs_mutex_unlock(&meters->mutex);
-    if (in_use) {
-        return;
-    }
-
-    result = transact(meters, build_del, &meter->index, NULL, NULL, &error);
-    if (result && result != ENOENT) {
-        VLOG_DBG("police 0x%"PRIx32" cannot be deleted yet: %s", meter->index,
-                 ovs_strerror(result));
-        return;
-    }
-    ovs_mutex_lock(&meters->mutex);
-    hmap_remove(&meters->by_police, &meter->police_node);
-    atomic_count_dec(&meters->n_dying);
-    ovs_mutex_unlock(&meters->mutex);
-    index_free(meter->index);
-    free(meter);
-}
-
-static void
-make_dying(struct tcb_meters *meters, struct meter *meter)
-    OVS_REQUIRES(meters->mutex)
-{
-    meter->state = METER_DYING;
-    atomic_count_inc(&meters->n_dying);
-}
-
-/* Tries again to delete what could not be deleted. */
-static void
-retry_dying(struct tcb_meters *meters)
-    OVS_REQUIRES(meters->io_mutex)
-{
-    struct meter **dying = NULL;
-    size_t n = 0, allocated = 0;
-    struct meter *meter;
-
-    ovs_mutex_lock(&meters->mutex);
-    HMAP_FOR_EACH (meter, police_node, &meters->by_police) {
-        if (meter->state == METER_DYING) {
-            if (n == allocated) {
-                dying = x2nrealloc(dying, &allocated, sizeof *dying);
-            }
-            dying[n++] = meter;
-        }
-    }
-    ovs_mutex_unlock(&meters->mutex);
-
-    for (size_t i = 0; i < n; i++) {
-        police_del(meters, dying[i]);
-    }
-    free(dying);
-}
-
-void
-tcb_meters_retry(const struct tcb_offload *offload)
-{
-    struct tcb_meters *meters = offload->meters;
-
-    if (atomic_count_get(&meters->n_dying)) {
-        ovs_mutex_lock(&meters->io_mutex);
-        retry_dying(meters);
-        ovs_mutex_unlock(&meters->io_mutex);
-    }
 }
 
 /* From OpenFlow. */
@@ -425,72 +173,67 @@ police_from_config(const struct ofputil_meter_config *config,
     return true;
 }
 
-static struct meter *
+static struct tcb_meter *
 meter_create(struct tcb_meters *meters, uint32_t meter_id)
-    OVS_REQUIRES(meters->mutex)
+    OVS_REQUIRES(meters->io_mutex)
 {
-    struct meter *meter = xzalloc(sizeof *meter);
+    struct tcb_meter *meter = xzalloc(sizeof *meter);
 
     meter->meter_id = meter_id;
-    meter->state = METER_KNOWN;
+    meter->state = TCB_METER_KNOWN;
+    ovs_mutex_lock(&meters->mutex);
     hmap_insert(&meters->by_id, &meter->id_node, hash_int(meter_id, 0));
+    ovs_mutex_unlock(&meters->mutex);
     return meter;
 }
 
-/* Brings a meter with a valid 'police' into TC, or changes it there. */
-static int
-meter_install(struct tcb_meters *meters, struct meter *meter)
+/* Brings a meter whose rates are set into TC, or changes it there. */
+static void
+meter_install(struct tcb_meters *meters, struct tcb_meter *meter)
     OVS_REQUIRES(meters->io_mutex)
 {
-    bool replace = meter->state == METER_IN_TC;
-    int result;
-
-    if (!replace) {
-        uint32_t index;
-
-        if (!index_alloc(&index)) {
-            return ENOSPC;
-        }
-        ovs_mutex_lock(&meters->mutex);
-        meter->index = index;
-        hmap_insert(&meters->by_police, &meter->police_node,
-                    hash_int(index, 0));
-        ovs_mutex_unlock(&meters->mutex);
+    meter->change.police.cls_flags = meters->cls_flags;
+    if (meter->state == TCB_METER_IN_TC) {
+        tcb_meter_enqueue(meters, meter, TCB_POLICE_REPLACE);
+    } else if (meter->state == TCB_METER_NEW) {
+        /* It has not been sent yet. */
+    } else if (tcb_meter_assign_index(meters, meter)) {
+        tcb_meter_set_state(meters, meter, TCB_METER_NEW);
+        tcb_meter_enqueue(meters, meter, TCB_POLICE_NEW);
+    } else {
+        meter->error = ENOSPC;
     }
-    meter->police.index = meter->index;
-    meter->police.cls_flags = meters->cls_flags;
-
-    result = police_set(meters, meter, replace);
-    if (!replace) {
-        ovs_mutex_lock(&meters->mutex);
-        meter->state = result ? METER_REFUSED : METER_IN_TC;
-        if (result) {
-            hmap_remove(&meters->by_police, &meter->police_node);
-            index_free(meter->index);
-            meter->index = 0;
-        }
-        ovs_mutex_unlock(&meters->mutex);
-    }
-    return result;
 }
 
 /* Takes a meter out of 'by_id'; its police, if any, goes as soon as it can. */
 static void
-meter_forget(struct tcb_meters *meters, struct meter *meter)
+meter_forget(struct tcb_meters *meters, struct tcb_meter *meter)
     OVS_REQUIRES(meters->io_mutex)
 {
-    bool has_police = meter->state == METER_IN_TC;
+    bool in_tc = meter->state == TCB_METER_IN_TC;
+    bool used;
 
+    tcb_meter_dequeue(meters, meter);
     ovs_mutex_lock(&meters->mutex);
     hmap_remove(&meters->by_id, &meter->id_node);
-    if (has_police) {
-        make_dying(meters, meter);
+    used = meter->refs > 0;
+    if (in_tc) {
+        meter->state = TCB_METER_DYING;
+        atomic_count_inc(&meters->n_dying);
     }
     ovs_mutex_unlock(&meters->mutex);
 
-    if (has_police) {
-        police_del(meters, meter);
+    if (in_tc && used) {
+        ovs_list_push_back(&meters->dying, &meter->change.node);
+    } else if (in_tc) {
+        tcb_meter_enqueue(meters, meter, TCB_POLICE_DELETE);
     } else {
+        uint32_t index = meter->change.police.index;
+
+        if (index) {
+            tcb_meter_take_index(meters, meter);
+            tcb_police_index_free(index);
+        }
         free(meter);
     }
 }
@@ -504,6 +247,15 @@ offloads_something(const struct tcb_offload *offload)
            && dpif_offload_port_mgr_port_count(&offload->up);
 }
 
+static void
+set_rates(struct tcb_meter *meter, const struct tcnl_police *police)
+{
+    uint32_t index = meter->change.police.index;
+
+    meter->change.police = *police;
+    meter->change.police.index = index;
+}
+
 int
 tcb_meter_set(const struct dpif_offload *offload_, ofproto_meter_id id,
               struct ofputil_meter_config *config)
@@ -512,53 +264,40 @@ tcb_meter_set(const struct dpif_offload *offload_, ofproto_meter_id id,
     struct tcb_meters *meters = offload->meters;
     struct tcnl_police police;
     bool expressible = police_from_config(config, &police);
-    struct meter *meter;
-    int result = 0;
+    struct tcb_meter *meter;
+    int result;
+    bool alone;
 
     ovs_mutex_lock(&meters->io_mutex);
-    retry_dying(meters);
-
-    ovs_mutex_lock(&meters->mutex);
-    meter = find_by_id(meters, id.uint32);
-    ovs_mutex_unlock(&meters->mutex);
+    alone = is_alone(&meters->last_change);
+    meter = tcb_meter_lookup(meters, id.uint32);
     if (meter && !expressible) {
         meter_forget(meters, meter);
         meter = NULL;
     }
     if (!meter) {
-        ovs_mutex_lock(&meters->mutex);
         meter = meter_create(meters, id.uint32);
-        ovs_mutex_unlock(&meters->mutex);
     }
+    meter->error = 0;
     if (!expressible) {
-        meter->state = METER_REFUSED;
+        meter->error = EOPNOTSUPP;
+        tcb_meter_set_state(meters, meter, TCB_METER_REFUSED);
         VLOG_INFO_RL(&rl, "meter %"PRIu32" stays in the kernel datapath, with "
                      "the flows that use it: TC has one drop band with a "
                      "nonzero rate", id.uint32);
-        result = EOPNOTSUPP;
     } else {
-        meter->police = police;
+        ovs_mutex_lock(&meters->mutex);
+        set_rates(meter, &police);
+        ovs_mutex_unlock(&meters->mutex);
         if (offloads_something(offload)) {
-            result = meter_install(meters, meter);
+            meter_install(meters, meter);
         }
     }
-    ovs_mutex_unlock(&meters->io_mutex);
-    return result;
-}
-
-int
-tcb_meter_get(const struct dpif_offload *offload, ofproto_meter_id id,
-              struct ofputil_meter_stats *stats)
-{
-    struct tcb_meters *meters = tcb_offload_cast(offload)->meters;
-    uint32_t index;
-    int result;
-
-    if (!tcb_meter_to_police(tcb_offload_cast(offload), id.uint32, &index)) {
-        return ENOENT;
+    if (alone) {
+        tcb_meters_enqueue_dying(meters);
     }
-    ovs_mutex_lock(&meters->io_mutex);
-    result = police_get(meters, index, stats);
+    flush_if_due(meters, alone);
+    result = meter->error;
     ovs_mutex_unlock(&meters->io_mutex);
     return result;
 }
@@ -568,21 +307,101 @@ tcb_meter_del(const struct dpif_offload *offload, ofproto_meter_id id,
               struct ofputil_meter_stats *stats)
 {
     struct tcb_meters *meters = tcb_offload_cast(offload)->meters;
-    struct meter *meter;
+    struct tcb_meter *meter;
 
+    if (stats) {
+        tcb_meter_get(offload, id, stats);
+    }
     ovs_mutex_lock(&meters->io_mutex);
-    ovs_mutex_lock(&meters->mutex);
-    meter = find_by_id(meters, id.uint32);
-    ovs_mutex_unlock(&meters->mutex);
+    meter = tcb_meter_lookup(meters, id.uint32);
     if (meter) {
-        if (stats && meter->state == METER_IN_TC) {
-            police_get(meters, meter->index, stats);
-        }
         meter_forget(meters, meter);
         tcb_plans_outdate(tcb_offload_cast(offload));
+        flush_if_due(meters, is_alone(&meters->last_change));
     }
     ovs_mutex_unlock(&meters->io_mutex);
     return meter ? 0 : ENOENT;
+}
+
+/* Counters. */
+
+static void
+take_stats(void *meters_, const struct tcnl_police_info *info)
+{
+    struct tcb_meters *meters = meters_;
+    struct tcb_meter *meter;
+
+    ovs_mutex_lock(&meters->mutex);
+    meter = tcb_meter_find_police(meters, info->police.index);
+    if (meter) {
+        meter->stats = info->stats;
+        meter->dump = meters->dump;
+    }
+    ovs_mutex_unlock(&meters->mutex);
+}
+
+/* Reads the counters of all meters, unless the last dump is still good. */
+static void
+refresh(struct tcb_meters *meters)
+    OVS_REQUIRES(meters->io_mutex)
+{
+    long long int start = time_msec();
+
+    if (start >= meters->dump_ends && !hmap_is_empty(&meters->by_police)) {
+        meters->dump++;
+        if (!tcb_police_dump(&meters->io, take_stats, meters)) {
+            long long int end = time_msec();
+
+            meters->dump_ends = end + MAX(SHARE_MSEC,
+                                          SHARE_TIMES * (end - start));
+        }
+    }
+}
+
+/* One meter alone is asked for; of many that come together the first query
+ * asks for all. */
+static int
+read_stats(struct tcb_meters *meters, const struct tcb_meter *meter,
+           struct tcnl_stats *stats)
+    OVS_REQUIRES(meters->io_mutex)
+{
+    if (!is_alone(&meters->last_query)) {
+        refresh(meters);
+    }
+    if (time_msec() < meters->dump_ends && meter->dump == meters->dump) {
+        *stats = meter->stats;
+        return 0;
+    }
+    return tcb_police_get(&meters->io, meter->change.police.index, stats);
+}
+
+int
+tcb_meter_get(const struct dpif_offload *offload, ofproto_meter_id id,
+              struct ofputil_meter_stats *stats)
+{
+    struct tcb_meters *meters = tcb_offload_cast(offload)->meters;
+    const struct tcb_meter *meter;
+    struct tcnl_stats now;
+    int error = ENOENT;
+
+    ovs_mutex_lock(&meters->io_mutex);
+    meter = tcb_meter_lookup(meters, id.uint32);
+    if (meter && meter->state == TCB_METER_NEW) {
+        tcb_meters_flush(meters);
+    }
+    if (meter && meter->state == TCB_METER_IN_TC) {
+        error = read_stats(meters, meter, &now);
+    }
+    ovs_mutex_unlock(&meters->io_mutex);
+
+    if (!error) {
+        stats->packet_in_count += now.packets;
+        stats->byte_in_count += now.bytes;
+        if (stats->n_bands >= 1) {
+            stats->bands[0].packet_count += now.drops;
+        }
+    }
+    return error;
 }
 
 /* Start and end. */
@@ -598,58 +417,49 @@ tcb_meters_create(void)
     hmap_init(&meters->by_id);
     hmap_init(&meters->by_police);
     ovs_mutex_unlock(&meters->mutex);
+    ovs_mutex_lock(&meters->io_mutex);
+    ovs_list_init(&meters->queue);
+    ovs_list_init(&meters->dying);
+    meters->last_change = meters->last_query = LLONG_MIN / 2;
+    ovs_mutex_unlock(&meters->io_mutex);
+    atomic_count_init(&meters->n_queued, 0);
     atomic_count_init(&meters->n_dying, 0);
     return meters;
 }
 
 /* Left-overs of an earlier run become dying meters: those that a filter still
- * holds go later, and their index is not used meanwhile.  This happens once in
- * the life of the process, before it has police actions of its own. */
+ * holds go later, and their index is not used meanwhile. */
 static void
 adopt_leftover(void *meters_, const struct tcnl_police_info *info)
 {
     struct tcb_meters *meters = meters_;
     uint32_t index = info->police.index;
-    struct meter *meter;
 
-    if (index < TCB_POLICE_BASE || index > TCB_POLICE_MAX) {
-        return;
+    if (index >= TCB_POLICE_BASE && index <= TCB_POLICE_MAX) {
+        tcb_police_index_reserve(index);
+        tcb_meters_add_dying(meters, index);
     }
-    index_reserve(index);
-    meter = xzalloc(sizeof *meter);
-    meter->index = index;
-    ovs_mutex_lock(&meters->mutex);
-    hmap_insert(&meters->by_police, &meter->police_node, hash_int(index, 0));
-    make_dying(meters, meter);
-    ovs_mutex_unlock(&meters->mutex);
 }
 
-static void
-take_leftovers(void *meters, const struct nlmsghdr *nlh)
-{
-    tcnl_police_parse(nlh, adopt_leftover, meters);
-}
-
+/* This happens once in the life of the process, before it has police actions
+ * of its own. */
 static void
 adopt_leftovers(struct tcb_meters *meters)
     OVS_REQUIRES(meters->io_mutex)
 {
     static bool done;
-    struct tcnl_error error;
 
-    if (done || open_transport(meters)) {
-        return;
+    if (!done) {
+        done = true;
+        tcb_police_dump(&meters->io, adopt_leftover, meters);
     }
-    done = true;
-    tcnl_dump_all(meters->transport, build_dump, NULL, take_leftovers, meters,
-                  &error);
 }
 
 void
 tcb_meters_enable(struct tcb_offload *offload)
 {
     struct tcb_meters *meters = offload->meters;
-    struct meter *meter;
+    struct tcb_meter *meter;
 
     if (!offloads_something(offload)) {
         return;
@@ -657,13 +467,14 @@ tcb_meters_enable(struct tcb_offload *offload)
     ovs_mutex_lock(&meters->io_mutex);
     meters->cls_flags = offload->cls_flags;
     adopt_leftovers(meters);
-    retry_dying(meters);
-    /* Only this thread adds or removes meters by id. */
+    tcb_meters_enqueue_dying(meters);
+    /* Who adds or removes meters by id holds 'io_mutex'. */
     HMAP_FOR_EACH (meter, id_node, &meters->by_id) {
-        if (meter->state == METER_KNOWN) {
+        if (meter->state == TCB_METER_KNOWN) {
             meter_install(meters, meter);
         }
     }
+    tcb_meters_flush(meters);
     ovs_mutex_unlock(&meters->io_mutex);
 }
 
@@ -672,30 +483,34 @@ static void
 wait_for_dying(struct tcb_meters *meters)
     OVS_REQUIRES(meters->io_mutex)
 {
+    unsigned int n;
+
     for (int i = 0; i < CLOSE_TRIES && atomic_count_get(&meters->n_dying);
          i++) {
         if (i) {
             usleep(CLOSE_WAIT_US);
         }
-        retry_dying(meters);
+        tcb_meters_enqueue_dying(meters);
+        tcb_meters_flush(meters);
     }
-    if (atomic_count_get(&meters->n_dying)) {
+    n = atomic_count_get(&meters->n_dying);
+    if (n) {
         VLOG_WARN("%u police actions of ours are still used by foreign "
-                  "filters and stay", atomic_count_get(&meters->n_dying));
+                  "filters and stay", n);
     }
 }
 
 void
 tcb_meters_destroy(struct tcb_meters *meters)
 {
-    struct meter *meter;
+    struct tcb_meter *meter;
 
     ovs_mutex_lock(&meters->io_mutex);
     HMAP_FOR_EACH_SAFE (meter, id_node, &meters->by_id) {
         meter_forget(meters, meter);
     }
     wait_for_dying(meters);
-    tcnl_transport_close(meters->transport);
+    tcb_police_io_close(&meters->io);
     ovs_mutex_unlock(&meters->io_mutex);
 
     ovs_mutex_lock(&meters->mutex);
@@ -711,19 +526,56 @@ tcb_meters_destroy(struct tcb_meters *meters)
     free(meters);
 }
 
+/* For people. */
+
 void
 tcb_meters_summary(const struct tcb_offload *offload,
                    struct tcb_meter_summary *s)
 {
     struct tcb_meters *meters = offload->meters;
-    struct meter *meter;
+    const struct tcb_meter *meter;
 
     memset(s, 0, sizeof *s);
     ovs_mutex_lock(&meters->mutex);
     HMAP_FOR_EACH (meter, id_node, &meters->by_id) {
-        s->n_meters += meter->state == METER_IN_TC;
-        s->n_refused += meter->state == METER_REFUSED;
+        s->n_meters += meter->state == TCB_METER_IN_TC;
+        s->n_refused += meter->state == TCB_METER_REFUSED;
     }
     s->n_dying = atomic_count_get(&meters->n_dying);
     ovs_mutex_unlock(&meters->mutex);
+}
+
+static int
+compare_rows(const void *a_, const void *b_)
+{
+    const struct tcb_meter_row *a = a_, *b = b_;
+
+    return a->meter_id < b->meter_id ? -1 : a->meter_id > b->meter_id;
+}
+
+size_t
+tcb_meters_list(const struct tcb_offload *offload, struct tcb_meter_row **rows)
+{
+    struct tcb_meters *meters = offload->meters;
+    const struct tcb_meter *meter;
+    size_t n = 0;
+
+    ovs_mutex_lock(&meters->io_mutex);
+    tcb_meters_flush(meters);
+    refresh(meters);
+    ovs_mutex_lock(&meters->mutex);
+    *rows = xcalloc(hmap_count(&meters->by_id), sizeof **rows);
+    HMAP_FOR_EACH (meter, id_node, &meters->by_id) {
+        (*rows)[n++] = (struct tcb_meter_row) {
+            .meter_id = meter->meter_id,
+            .state = meter->state,
+            .refs = meter->refs,
+            .police = meter->change.police,
+            .stats = meter->stats,
+        };
+    }
+    ovs_mutex_unlock(&meters->mutex);
+    ovs_mutex_unlock(&meters->io_mutex);
+    qsort(*rows, n, sizeof **rows, compare_rows);
+    return n;
 }

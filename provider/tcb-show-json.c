@@ -3,6 +3,8 @@
 #include <config.h>
 #include "tcb-show-json.h"
 
+#include <stdlib.h>
+
 #include "netdev.h"
 #include "odp-util.h"
 #include "openvswitch/dynamic-string.h"
@@ -142,15 +144,48 @@ dump_json(const struct tcb_offload *offload)
 }
 
 static struct json *
+meter_json(const struct tcb_meter_row *row)
+{
+    const struct tcnl_police *p = &row->police;
+    struct json *json = json_object_create();
+
+    json_object_put(json, "meter", json_uint(row->meter_id));
+    json_object_put(json, "in_tc",
+                    json_boolean_create(row->state == TCB_METER_IN_TC));
+    json_object_put(json, "police", json_uint(p->index));
+    if (p->pkt_rate) {
+        json_object_put(json, "pktps", json_uint(p->pkt_rate));
+        json_object_put(json, "burst_packets", json_uint(p->pkt_burst));
+    } else {
+        json_object_put(json, "kbps", json_uint(p->rate * 8 / 1000));
+        json_object_put(json, "burst_kbit", json_uint(p->burst * 8 / 1000));
+    }
+    json_object_put(json, "flows", json_uint(row->refs));
+    json_object_put(json, "packets", json_uint(row->stats.packets));
+    json_object_put(json, "bytes", json_uint(row->stats.bytes));
+    json_object_put(json, "dropped", json_uint(row->stats.drops));
+    return json;
+}
+
+static struct json *
 meters_json(const struct tcb_offload *offload)
 {
     struct json *json = json_object_create();
+    struct json *list = json_array_create_empty();
     struct tcb_meter_summary s;
+    struct tcb_meter_row *rows;
+    size_t n = tcb_meters_list(offload, &rows);
+
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(list, meter_json(&rows[i]));
+    }
+    free(rows);
 
     tcb_meters_summary(offload, &s);
     json_object_put(json, "in_tc", json_uint(s.n_meters));
     json_object_put(json, "not_in_tc", json_uint(s.n_refused));
     json_object_put(json, "being_deleted", json_uint(s.n_dying));
+    json_object_put(json, "list", list);
     return json;
 }
 

@@ -3,6 +3,8 @@
 #include <config.h>
 #include "tcb-show.h"
 
+#include <stdlib.h>
+
 #include "netdev.h"
 #include "odp-util.h"
 #include "openvswitch/dynamic-string.h"
@@ -87,14 +89,64 @@ show_ports(const struct tcb_offload *offload, struct ds *ds)
     }
 }
 
+/* The first meters, by id; "--format json" has them all. */
+#define MAX_METERS 20
+
+static const char *
+meter_state_name(enum tcb_meter_state state)
+{
+    switch (state) {
+    case TCB_METER_KNOWN:
+        return "waits for a port";
+    case TCB_METER_REFUSED:
+        return "kernel datapath";
+    case TCB_METER_NEW:
+        return "being made";
+    case TCB_METER_IN_TC:
+        return "TC";
+    case TCB_METER_DYING:
+    default:
+        return "being deleted";
+    }
+}
+
+static void
+show_meter(const struct tcb_meter_row *row, struct ds *ds)
+{
+    const struct tcnl_police *p = &row->police;
+    uint64_t rate = p->pkt_rate ? p->pkt_rate : p->rate * 8 / 1000;
+    uint64_t burst = p->pkt_rate ? p->pkt_burst : p->burst * 8 / 1000;
+
+    ds_put_format(ds, "  %10"PRIu32"  0x%08"PRIx32" %12"PRIu64" %12"PRIu64
+                  " %-5s %8u %14"PRIu64" %14"PRIu64"  %s\n", row->meter_id,
+                  p->index, rate, burst, p->pkt_rate ? "pktps" : "kbps",
+                  row->refs, row->stats.packets, row->stats.drops,
+                  meter_state_name(row->state));
+}
+
 static void
 show_meters(const struct tcb_offload *offload, struct ds *ds)
 {
     struct tcb_meter_summary s;
+    struct tcb_meter_row *rows;
+    size_t n = tcb_meters_list(offload, &rows);
 
     tcb_meters_summary(offload, &s);
     ds_put_format(ds, "  meters: %u in TC, %u left to the kernel datapath, "
                   "%u being deleted\n", s.n_meters, s.n_refused, s.n_dying);
+    if (n) {
+        ds_put_format(ds, "  %10s  %-10s %12s %12s %-5s %8s %14s %14s  %s\n",
+                      "meter", "police", "rate", "burst", "", "flows",
+                      "packets", "dropped", "in");
+    }
+    for (size_t i = 0; i < MIN(n, MAX_METERS); i++) {
+        show_meter(&rows[i], ds);
+    }
+    if (n > MAX_METERS) {
+        ds_put_format(ds, "  %10s  and %"PRIuSIZE" more: see --format json\n",
+                      "", n - MAX_METERS);
+    }
+    free(rows);
 }
 
 static void

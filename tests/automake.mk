@@ -41,6 +41,7 @@ ovs_tests = \
 	%D%/unit-ovs/test-delta \
 	%D%/unit-ovs/test-flow-table \
 	%D%/unit-ovs/test-in-tree \
+	%D%/unit-ovs/test-meters \
 	%D%/unit-ovs/test-modify \
 	%D%/unit-ovs/test-operate \
 	%D%/unit-ovs/test-pending \
@@ -58,6 +59,7 @@ fake_sources = \
 	%D%/fake/fake-kernel.h \
 	%D%/fake/fake-sample.c \
 	%D%/fake/fake-sample.h \
+	%D%/fake/fake-tc-police.c \
 	%D%/fake/fake-tc-socket.c \
 	%D%/fake/fake-tc-table.h \
 	%D%/fake/fake-tc.c \
@@ -190,6 +192,12 @@ tests_unit_ovs_test_in_tree_CFLAGS = $(ovs_test_cflags)
 tests_unit_ovs_test_in_tree_LDADD = $(ovs_test_ldadd)
 tests_unit_ovs_test_in_tree_LDFLAGS = $(replacing) \
 	$(call wrap_of,%D%/unit-ovs/in-tree-wrap.c)
+
+tests_unit_ovs_test_meters_SOURCES = %D%/unit-ovs/test-meters.c \
+	$(bed_sources)
+tests_unit_ovs_test_meters_CPPFLAGS = $(ovs_test_cppflags)
+tests_unit_ovs_test_meters_CFLAGS = $(ovs_test_cflags)
+tests_unit_ovs_test_meters_LDADD = $(ovs_test_ldadd)
 
 tests_unit_ovs_test_modify_SOURCES = %D%/unit-ovs/test-modify.c \
 	$(bed_sources)

@@ -231,11 +231,11 @@ tcnl_police_put_get(struct tcnl_buffer *b, uint32_t index)
 }
 
 int
-tcnl_police_put_dump(struct tcnl_buffer *b)
+tcnl_police_put_dump(struct tcnl_buffer *b, bool terse)
 {
-    static const struct nla_bitfield32 flags = {
-        TCA_ACT_FLAG_LARGE_DUMP_ON, TCA_ACT_FLAG_LARGE_DUMP_ON
-    };
+    uint32_t value = (TCA_ACT_FLAG_LARGE_DUMP_ON
+                      | (terse ? TCA_ACT_FLAG_TERSE_DUMP : 0));
+    struct nla_bitfield32 flags = { value, value };
 
     end(b, begin(b, RTM_GETACTION, NLM_F_DUMP));
     tcnl_put(b, TCA_ROOT_FLAGS, &flags, sizeof flags);
@@ -324,7 +324,8 @@ parse_flags(const struct nlattr *a, uint32_t *cls_flags)
     return true;
 }
 
-/* Reads one action; '*ours' says whether it is a police action. */
+/* Reads one action; '*ours' says whether it is a police action.  A terse one
+ * has an attribute for its index in the place of the options. */
 static bool
 parse_action(const struct nlattr *nest, struct tcnl_police_info *info,
              bool *ours)
@@ -343,6 +344,10 @@ parse_action(const struct nlattr *nest, struct tcnl_police_info *info,
         case TCA_ACT_OPTIONS:
             options = a;
             break;
+        case TCA_ACT_INDEX:
+            ok = tcnl_attr_get(a, &info->police.index,
+                               sizeof info->police.index);
+            break;
         case TCA_ACT_STATS:
             ok = !tcnl_stats_parse(a, &info->stats);
             break;
@@ -352,7 +357,8 @@ parse_action(const struct nlattr *nest, struct tcnl_police_info *info,
         }
     }
     return ok && tcnl_attrs_ok(&it)
-           && (!*ours || (options && parse_options(options, info)));
+           && (!*ours || (options ? parse_options(options, info)
+                          : info->police.index != 0));
 }
 
 static int

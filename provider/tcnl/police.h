@@ -55,10 +55,12 @@ int tcnl_police_put_new(struct tcnl_buffer *, const struct tcnl_police *,
 int tcnl_police_put_del(struct tcnl_buffer *, uint32_t index,
                         uint16_t nl_flags);
 int tcnl_police_put_get(struct tcnl_buffer *, uint32_t index);
-int tcnl_police_put_dump(struct tcnl_buffer *);
+/* All police actions of the network namespace; a 'terse' dump has their indexes
+ * and counters alone. */
+int tcnl_police_put_dump(struct tcnl_buffer *, bool terse);
 
 struct tcnl_police_info {
-    struct tcnl_police police;
+    struct tcnl_police police;  /* Of a terse dump only the index. */
     struct tcnl_stats stats;    /* packets: all seen; overlimits: exceeding. */
     uint32_t bindcnt;           /* Filters that use it. */
     uint32_t exceed;            /* Verdict on exceeding packets. */

@@ -443,6 +443,29 @@ start_dump(struct fake_socket *s, const struct nlmsghdr *nlh,
     continue_dump(s);
 }
 
+static void
+reply_police(void *s, const struct tcnl_buffer *b)
+{
+    deliver(s, b);
+}
+
+static int
+execute_other(struct fake_socket *s, const struct nlmsghdr *nlh)
+{
+    switch (nlh->nlmsg_type) {
+    case RTM_NEWQDISC:
+    case RTM_DELQDISC:
+    case RTM_GETQDISC:
+        return execute_qdisc(s, nlh);
+    case RTM_NEWACTION:
+    case RTM_DELACTION:
+    case RTM_GETACTION:
+        return fake_police_execute(s->tc, nlh, reply_police, s);
+    default:
+        return EOPNOTSUPP;
+    }
+}
+
 /* Executes one message as rtnetlink does. */
 static void
 execute(struct fake_socket *s, const struct nlmsghdr *nlh)
@@ -463,12 +486,10 @@ execute(struct fake_socket *s, const struct nlmsghdr *nlh)
         start_dump(s, nlh, &info);
         return;
     }
-    if (!fault.error && is_filter) {
-        fault.error = execute_filter(s, nlh, &info, &fault.text);
-    } else if (!fault.error) {
-        fault.error = nlh->nlmsg_type >= RTM_NEWQDISC
-                      && nlh->nlmsg_type <= RTM_GETQDISC
-                      ? execute_qdisc(s, nlh) : EOPNOTSUPP;
+    if (!fault.error) {
+        fault.error = (is_filter
+                       ? execute_filter(s, nlh, &info, &fault.text)
+                       : execute_other(s, nlh));
     }
     if (fault.error || nlh->nlmsg_flags & NLM_F_ACK) {
         ack(s, nlh, fault.error, fault.text);

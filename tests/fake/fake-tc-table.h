@@ -2,7 +2,7 @@
 #ifndef FAKE_TC_TABLE_H
 #define FAKE_TC_TABLE_H 1
 
-/* The table of struct fake_tc, for its two files; the caller has the mutex. */
+/* The tables of struct fake_tc, for its files; the caller has the mutex. */
 
 #include "fake/fake-tc.h"
 
@@ -22,5 +22,11 @@ bool fake_table_is_duplicate(const struct fake_tc *,
 
 /* The kind of the device's qdisc, or NULL. */
 char *fake_table_qdisc_of(struct fake_tc *, int ifindex);
+
+/* Executes an RTM_*ACTION message; its data goes to 'reply', one datagram in
+ * each call.  Returns a positive errno, or 0; a dump brings its own end. */
+int fake_police_execute(struct fake_tc *, const struct nlmsghdr *,
+                        void (*reply)(void *aux, const struct tcnl_buffer *),
+                        void *aux);
 
 #endif /* fake-tc-table.h */

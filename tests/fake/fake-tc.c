@@ -129,6 +129,7 @@ fake_tc_uninit(struct fake_tc *tc)
         fake_table_delete(tc, tc->filters[0]);
     }
     free(tc->filters);
+    free(tc->polices);
     pthread_mutex_destroy(&tc->mutex);
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <linux/netlink.h>
 #include "tcnl/filter.h"
+#include "tcnl/police.h"
 #include "tcnl/transport.h"
 
 struct fake_tc;
@@ -29,6 +30,13 @@ struct fake_tc_filter {
     uint64_t packets, bytes;
     bool hidden;                /* Dumps lose it. */
     bool idle;                  /* Not used of late. */
+};
+
+struct fake_tc_police {
+    struct tcnl_police police;
+    uint64_t packets, bytes;
+    uint32_t drops;
+    unsigned int bindcnt;       /* While it is not 0 deletes are EPERM. */
 };
 
 /* What goes wrong with one message. */
@@ -62,11 +70,14 @@ struct fake_tc {
                                  * that are not known; 0: none. */
 
     unsigned int n_sends, n_new, n_del, n_get, n_dumps;
+    unsigned int n_police_dumps;
     unsigned int max_batch;     /* Most messages in one send. */
 
     pthread_mutex_t mutex;
     struct fake_tc_filter **filters;    /* Sorted. */
     size_t n_filters;
+    struct fake_tc_police *polices;
+    size_t n_polices;
     struct {
         int ifindex;
         char kind[16];
@@ -91,5 +102,8 @@ void fake_tc_add_foreign(struct fake_tc *, int ifindex, uint32_t chain,
                          uint16_t prio, uint32_t handle);
 void fake_tc_hit(struct fake_tc *, struct fake_tc_filter *, uint64_t packets,
                  uint64_t bytes);
+
+/* NULL if there is none; good until one is added or deleted. */
+struct fake_tc_police *fake_tc_police_find(struct fake_tc *, uint32_t index);
 
 #endif /* fake-tc.h */

@@ -136,6 +136,7 @@ bed_teardown(void **bedp)
         n_foreign += ntohl(f->flower.key.ipv4_src) >> 16 == 0x0aff;
     }
     assert_int_equal(bed->tc.n_filters, n_foreign);
+    assert_int_equal(bed->tc.n_polices, bed->n_foreign_polices);
     free(bed->dpif.base_name);
     free(bed->dpif.full_name);
     fake_tc_uninit(&bed->tc);

@@ -26,6 +26,7 @@ struct bed {
     struct tcb_flow_table *flows;
     struct netdev *netdevs[BED_PORTS + 1];
     atomic_count n_datapath_dels;
+    size_t n_foreign_polices;   /* That a test has left in the kernel. */
 };
 
 /* Sets up a group's state for cmocka.  Rounds are in mode terse. */

@@ -259,7 +259,7 @@ test_delete(void **state)
     assert_int_equal(tcnl_police_put_get(&b, INDEX), 0);
     assert_int_equal(nlh->nlmsg_flags, NLM_F_REQUEST);
     reset();
-    assert_int_equal(tcnl_police_put_dump(&b), 0);
+    assert_int_equal(tcnl_police_put_dump(&b, false), 0);
     assert_int_equal(nlh->nlmsg_flags, NLM_F_REQUEST | NLM_F_DUMP);
 }
 

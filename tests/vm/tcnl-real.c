@@ -545,7 +545,7 @@ build_police(struct tcnl_buffer *b, const void *request_)
     case P_GET:
         return tcnl_police_put_get(b, r->police.index);
     case P_DUMP:
-        return tcnl_police_put_dump(b);
+        return tcnl_police_put_dump(b, false);
     }
     return EINVAL;
 }
