@@ -142,8 +142,8 @@ tcb_meters_add_dying(struct tcb_meters *meters, uint32_t index)
 }
 
 /* An index that somebody else has is not given out again, and the meter gets
- * another.  What was refused otherwise may be there all the same, if the answer
- * was lost, and is deleted. */
+ * another.  What was refused otherwise may be there all the same, if the
+ * answer was lost, and is deleted. */
 static void
 new_done(struct tcb_meters *meters, struct tcb_meter *meter,
          const struct tcnl_error *error)

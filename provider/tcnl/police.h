@@ -55,8 +55,8 @@ int tcnl_police_put_new(struct tcnl_buffer *, const struct tcnl_police *,
 int tcnl_police_put_del(struct tcnl_buffer *, uint32_t index,
                         uint16_t nl_flags);
 int tcnl_police_put_get(struct tcnl_buffer *, uint32_t index);
-/* All police actions of the network namespace; a 'terse' dump has their indexes
- * and counters alone. */
+/* All police actions of the network namespace; a 'terse' dump has their
+ * indexes and counters alone. */
 int tcnl_police_put_dump(struct tcnl_buffer *, bool terse);
 
 struct tcnl_police_info {
